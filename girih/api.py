@@ -7,7 +7,7 @@ arrays only if nothing was found wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import index
 from os import PathLike, fspath
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from girih.environment import warn_of_unknown_variables
 from girih.front.shaders.files import is_assembly, is_binary, is_module
 from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
+from girih.lazy_dataclass import dataclass
 from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
 from girih.runtime.device import Executor, ShaderEntry, ShaderExecutor, SizedExecutor

@@ -12,9 +12,9 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span, excerpt
 
 SHOWN = 100

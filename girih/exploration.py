@@ -9,7 +9,7 @@ The interpreter runs the launch in every way of every latitude, and with some se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from girih.diagnostics import KernelError, plural
 from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.latitudes import LATITUDES, OPEN, ORDER, SUBGROUP_SIZE
+from girih.lazy_dataclass import dataclass
 from girih.runtime.spirv.buffer import Buffer
 from girih.runtime.targets import resolve
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -11,6 +10,7 @@ from girih.analysis.effects import roots_of
 from girih.ir.core import Function, Op, Value
 from girih.ir.define import Operand
 from girih.ir.types import CoopMatrix, GroupType, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach, ForeachTile, Parallel
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor

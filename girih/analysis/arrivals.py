@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import prod
 
@@ -12,6 +11,7 @@ from girih.analysis.uniformity import Uniformities, Uniformity, yielded_values
 from girih.analysis.work_items import Allowance, Evaluation, Held, WorkItems, condition, conjunction, negation
 from girih.ir.core import Region
 from girih.ir.types import MatrixScope
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, Foreach, ForeachTile, If
 
 _MOST_ITERATIONS = 64

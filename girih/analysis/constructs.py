@@ -8,10 +8,11 @@ nests.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from girih.ir.core import Function, Op, Region, Value
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.control import Block, Branch, Construct, Leave, Loop, Unreachable
 from girih.ops.device.private import PrivateArray, PrivateStore
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.ir.core import Function, Op, Value
 from girih.ir.define import Operand
 from girih.ir.types import GroupType, MemRef, PrivateArrayType, TensorMapType
+from girih.lazy_dataclass import dataclass
 
 _IN_MEMORY = MemRef | GroupType | TensorMapType
 """The types of parameters that have memory behind them."""

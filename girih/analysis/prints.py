@@ -10,12 +10,12 @@ an instruction that shares out work with prints.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import PARTS, CoopMatrix, Type
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach, ForeachTile, Parallel, Print
 
 MOST_LINES = 65_536

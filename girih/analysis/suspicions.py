@@ -6,11 +6,11 @@ Most programs have none. What becomes of those of others is for `girih.analysis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from girih.analysis.uniformity import Uniformities, Uniformity, bounds
 from girih.ir.core import Op, Region, Value
 from girih.ir.types import CoopMatrix, MatrixScope
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, Foreach, ForeachTile, If, Print
 
 

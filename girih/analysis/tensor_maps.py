@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from girih.analysis.uniformity import constants_of
 from girih.ir.core import Function, Value
 from girih.ir.types import MemRef, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.tensor_map import (
     CopyMode,
     LocalPlace,

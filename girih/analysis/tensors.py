@@ -10,7 +10,9 @@ Guarantee: where digits are given, they are the coordinates of every component, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from girih.lazy_dataclass import dataclass
 
 ROW, COLUMN = 0, 1
 

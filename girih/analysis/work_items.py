@@ -11,13 +11,13 @@ unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from girih.analysis.uniformity import Uniformities, Uniformity, yielded_values
 from girih.ir.core import Op, Value
 from girih.ir.types import Boolean, Number, Type
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Cast, Comparison, Constant, Select, Unary
 from girih.ops.tile.builtin import NumSubgroups, SubgroupId, SubgroupLinearId, SubgroupLocalId, SubgroupSize
 from girih.ops.tile.control import If

@@ -8,7 +8,7 @@ reported in one `LaunchError`. A launch works on private memory (`arguments.clai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError, plural
 from girih.ir.core import Function, Order, Parameter
 from girih.ir.types import Boolean, GroupType, MemRef, Number, TensorMapType, Type
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:

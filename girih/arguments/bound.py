@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from girih.arguments.memory import ElementView
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap

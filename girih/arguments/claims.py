@@ -8,7 +8,7 @@ the bytes of a private copy, and the marks of what was written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from girih.arguments.bound import BoundMemRef
 from girih.arguments.memory import ByteMarks, ElementView, Mask, Memory, bytes_of, elements_of, strided
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
+from girih.lazy_dataclass import dataclass
 
 _PHASE = 128
 """The alignment in bytes modulo which a private copy starts at the address of its original (the default alignment)."""

@@ -8,7 +8,6 @@ its other elements do not belong to the memref.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
 from typing import Any
 
@@ -22,6 +21,7 @@ from girih.arguments.scalars import DTYPES
 from girih.arguments.views import as_array
 from girih.diagnostics import plural
 from girih.ir.types import Extent, GroupType, MemRef
+from girih.lazy_dataclass import dataclass
 
 Shape = tuple[int, ...]
 

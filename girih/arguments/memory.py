@@ -8,13 +8,15 @@ marks of an element are looked at as one number as wide as the element, and not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
+
+from girih.lazy_dataclass import dataclass
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -80,7 +82,7 @@ class ByteMarks:
         self._until_counted = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, init=False)
 class Memory:
     """A run of bytes: those of an array from its first to its last element, or those of an allocation.
 
@@ -91,19 +93,18 @@ class Memory:
     """
 
     bytes: NDArray[np.uint8]
-    marks: InitVar[Mask | None]
     name: str
-    touched: InitVar[Mask | None] = None
-    readable: ByteMarks | None = field(init=False)
-    written: ByteMarks | None = field(init=False)
-    shadow: object = field(init=False, default=None)
-    _views: WeakValueDictionary[tuple[np.dtype[Any], int], ElementView] = field(
-        default_factory=WeakValueDictionary, repr=False
-    )
+    readable: ByteMarks | None
+    written: ByteMarks | None
+    shadow: object
+    _views: WeakValueDictionary[tuple[np.dtype[Any], int], ElementView] = field(repr=False)
 
-    def __post_init__(self, marks: Mask | None, touched: Mask | None) -> None:
+    def __init__(self, bytes: NDArray[np.uint8], marks: Mask | None, name: str, touched: Mask | None = None) -> None:
+        self.bytes, self.name = bytes, name
         self.readable = None if marks is None else ByteMarks(marks)
         self.written = None if touched is None else ByteMarks(touched)
+        self.shadow = None
+        self._views = WeakValueDictionary()
 
     def view(self, dtype: np.dtype[Any], first: int = 0) -> ElementView:
         """The memory as elements of a type, the first of which begins at byte `first`; views in use are shared."""

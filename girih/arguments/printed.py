@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from girih.arguments.arrays import DTYPES
 from girih.diagnostics import plural
 from girih.ir.types import C32, EIGHT_BIT_FLOATS, F16, F32, F64, PARTS, Boolean, CoopMatrix, Number, Type
+from girih.lazy_dataclass import dataclass
 
 PrintedNumber = bool | int | float | complex
 

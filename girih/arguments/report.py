@@ -6,11 +6,12 @@ Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from girih.diagnostics import Diagnostic, InternalError
 from girih.ir.core import Order
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 BIND_CODES: dict[str, str] = {

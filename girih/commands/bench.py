@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from girih.commands.parts.calls import analyzed, read_program, refuse_file, unkn
 from girih.commands.parts.report import coloured, counted, print_json
 from girih.diagnostics import GirihError, errors
 from girih.ir.core import Function
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

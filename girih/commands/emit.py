@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import click
 
@@ -15,6 +14,7 @@ from girih.commands.parts.targets import target_of
 from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import CompileError, errors, plural
 from girih.ir.core import Function, Module
+from girih.lazy_dataclass import dataclass
 from girih.runtime.targets import (
     ENVIRONMENT,
     FORMS,

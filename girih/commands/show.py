@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -20,6 +19,7 @@ from girih.diagnostics import errors, plural
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef
+from girih.lazy_dataclass import dataclass
 from girih.recursion import recursion_room
 
 ENDINGS = {".txt": "text", ".json": "json", ".svg": "svg", ".html": "html"}

@@ -8,13 +8,14 @@ Curves on the right lead from where a value is defined to where it is used; thos
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from itertools import zip_longest
 
 from girih.commands.parts.headers import header
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.print import show_dictionary
+from girih.lazy_dataclass import dataclass
 
 ROW, PAD, MARGIN = 24.0, 7.0, 20.0
 CHARACTER = 7.3

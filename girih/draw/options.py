@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import SupportsIndex, TypedDict, cast
 
 from girih.addressing import TensorView
 from girih.draw.picture import DrawingError
+from girih.lazy_dataclass import dataclass
 
 Window = tuple[tuple[int, int], tuple[int, int]]
 

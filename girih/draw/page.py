@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from girih.draw.picture import INK, Axis, Look, Panel, Picture, PictureFrame
+from girih.lazy_dataclass import dataclass
 
 CELL_HEIGHT, CELL_WIDTH, GAP = 0.26, 0.30, 0.16
 """The height and the width of a cell, and the space where lines are left out, in inches."""

@@ -6,12 +6,11 @@ figure of it, `girih.draw.terminal` text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.addressing import Access, Kind
+from girih.lazy_dataclass import dataclass
 
 INK, PAPER = "#1b2733", "#ffffff"
 

@@ -7,7 +7,6 @@ up to eight lanes of 16 bytes, as a matrix load of a warp makes it; `Swizzle.con
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from girih.addressing.tensor_map.swizzle import BANK_BYTES, BANKS, LINE, Conflic
 from girih.draw.grid import left_out
 from girih.draw.options import Limits, Options
 from girih.draw.picture import PAPER, Axis, DrawingError, Look, Panel, Picture, plural
+from girih.lazy_dataclass import dataclass
 
 LANES, LANE_BYTES = 8, 16
 """The lanes that read a row or a column, and the bytes of each."""

@@ -6,7 +6,7 @@ What lies outside the tensor is drawn around it, so that fills, clamps and paddi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
 from girih.draw.options import RING, Limits
 from girih.draw.picture import FREE, OUTSIDE, Panel, PictureFrame, plural, times
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

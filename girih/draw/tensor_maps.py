@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from girih.draw.shared import COPIED, IMAGE_LOOKS, LANE_BYTES, PARTLY, UNWRITTEN
 from girih.draw.shared import FILLED as FILLED_BYTES
 from girih.draw.space import Space, planes
 from girih.draw.tile import TilePicture, chosen, memory_panel, moved, tile_panel
+from girih.lazy_dataclass import dataclass
 
 LOAD_LOOKS = (ACCESS_LOOKS[IN_BOUNDS], IMAGE_LOOKS[PARTLY], ACCESS_LOOKS[FILLED], IMAGE_LOOKS[UNWRITTEN])
 _PARTLY_STORED = Look("partly discarded", "#96d9c0", "P", "....")

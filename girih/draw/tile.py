@@ -6,7 +6,6 @@ A tile of any shape is drawn as a matrix: its last axis along the columns, all o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from girih.addressing import Access
 from girih.draw.grid import Cells, Lines, axis, left_out, shown_lines
 from girih.draw.options import RING, Limits, Window
 from girih.draw.picture import ACCESS_LOOKS, FREE, DrawingError, Look, Panel, plural, times
+from girih.lazy_dataclass import dataclass
 
 MOST_ELEMENTS = 1 << 20
 """The elements of the largest tile that is worked out whole."""

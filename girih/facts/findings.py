@@ -7,11 +7,11 @@ adds the argument, the index and the shape.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from girih.diagnostics import in_words, plural
 from girih.ir.core import Op
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixLoadBlockedInterleaved,
     CooperativeMatrixStoreBlockedInterleaved,

@@ -8,7 +8,8 @@ that are one of at most two numbers apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from girih.lazy_dataclass import dataclass
 
 Modes = tuple[tuple[int, int], ...]
 """The modes of a box from first to last, each with its size and the number of bytes from one slice to the next."""

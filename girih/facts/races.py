@@ -5,11 +5,12 @@ Every executor that finds races says the same of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.analysis.accesses import Place
 from girih.facts.findings import FindingWords
 from girih.ir.define import Operand
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach, ForeachTile
 from girih.ops.tile.memory import Scope
 

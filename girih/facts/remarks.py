@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.diagnostics import Diagnostic, plural
 from girih.facts.elements import of_array
 from girih.ir.core import Op, Order
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, Foreach, ForeachTile
 from girih.source import NOWHERE, Span
 

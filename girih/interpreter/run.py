@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from math import prod
 
@@ -37,6 +37,7 @@ from girih.interpreter.races.stamps import TICK_BITS
 from girih.ir import core
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix, MemRef, Number, PrivateArrayType
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.ops.tile.memory import Alloca

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from girih.ir.types import Type
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ Roles and specs are compared by identity: each exists once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -25,6 +25,7 @@ from girih.ir.language import LanguageBuilder
 from girih.ir.predicates import InRegion, IsKind
 from girih.ir.surroundings import Subject
 from girih.ir.types import Type
+from girih.lazy_dataclass import dataclass
 from girih.rules.predicates import Holds
 from girih.rules.row import Row, Undetermined
 

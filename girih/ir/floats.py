@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from girih.ir.types import BF16, F8E4M3, F8E5M2, F16, F32, F64, Number
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ up to the nesting that every traversal has room for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import log10
 
 from girih.ir.core import Function, Value
+from girih.lazy_dataclass import dataclass
 from girih.recursion import NESTING_LIMIT
 from girih.source import NOWHERE, Span
 

@@ -7,9 +7,10 @@ the machine that it names, and others ignore it. Front ends, rules, the referenc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
+
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.ir.types import (
     I8,
@@ -20,6 +19,7 @@ from girih.ir.types import (
     Type,
     Use,
 )
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

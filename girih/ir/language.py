@@ -8,13 +8,13 @@ other rules: executors know an instruction by its class, which both languages th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from girih.ir.core import Op, RegionKind
 from girih.ir.types import Type
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Row
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.ir.core import RegionKind, Value
 from girih.ir.kinds import TypeKind
@@ -11,6 +10,7 @@ from girih.ir.surroundings import Subject
 from girih.ir.types import ErrorType, Number
 from girih.ir.types import promotable as is_promotable
 from girih.ir.types import promote as promoted
+from girih.lazy_dataclass import dataclass
 from girih.rules.predicates import Equal
 from girih.rules.row import Predicate, Undetermined
 from girih.rules.terms import Term, show

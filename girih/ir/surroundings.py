@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.ir.core import Function, Op, Region, RegionKind, Value
 from girih.ir.limits import DeviceLimits
+from girih.lazy_dataclass import dataclass
 from girih.rules import row
 
 Constant = bool | int | float | complex

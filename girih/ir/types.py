@@ -7,9 +7,10 @@ one with those of the packed layout are one type, as 003 "Memref type" asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+from girih.lazy_dataclass import dataclass
 
 Extent = int | None
 """A mode size, stride, group size or offset; None stands for `?`, known only at run time."""

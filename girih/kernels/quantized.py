@@ -11,8 +11,9 @@ rows one after the other, as they are in files. Importing this module does not i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,9 +6,10 @@ The texts are beside this file, `NAME.tl`; their header comments say more, and g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TypeGuard
+
+from girih.lazy_dataclass import dataclass
 
 Choice = tuple[str, ...] | tuple[bool, ...] | tuple[int, ...] | range
 """The values that a definition may have: some values, or the whole numbers of a range."""

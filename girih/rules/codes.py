@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Row
 
 WIDTH = 100

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 Facts = TypeVar("Facts")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Subject
 
 

@@ -17,7 +17,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +29,7 @@ from girih.back.llvm.assemble.assembler import llvm_version
 from girih.diagnostics import warn_user
 from girih.ir.core import Dictionary, Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
+from girih.lazy_dataclass import dataclass
 
 __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
 

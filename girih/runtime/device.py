@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from girih.diagnostics import InternalError, nearest
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from girih.lazy_dataclass import dataclass
 
 SPIRV = '`girih.load("shader.spv")`'
 """The spelling of what stands in modules: they are checked, run, and written (`girih.spirv`, `kernel.spirv`)."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.frame import completed
 
 _HEAD = re.compile(r";;\s*(.*?)\s*$")

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.vocabulary import TERMINATORS, VARIABLES
 
 _SECTIONS: Mapping[str, int] = {

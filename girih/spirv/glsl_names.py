@@ -7,9 +7,9 @@ from; a compiler that does not know a name printed in 001 gets the right one as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction, Operand
 
 _MODES = ("Undefined", "Constant", "ClampToEdge", "Repeat", "MirrorRepeat")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import takewhile
 from pkgutil import get_data
 from typing import Any, Literal, NamedTuple
+
+from girih.lazy_dataclass import dataclass
 
 Quantifier = Literal["", "?", "*"]
 

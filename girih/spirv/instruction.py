@@ -7,10 +7,11 @@ why, and the operands before that place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import repeat
 from typing import NamedTuple, Protocol
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.grammar import ID_KINDS, GrammarEntry, Opcode, OperandSpec, PlainOperands, bits_of, grammar
 
 OperandValue = int | str | tuple[int, ...]

@@ -8,10 +8,11 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from girih.lazy_dataclass import dataclass
 from girih.source import Source
 from girih.spirv.binary import ByteOrder, Header, read_module, write_module
 from girih.spirv.grammar import grammar

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.diagnostics import CompileError, Diagnostic, nearest
+from girih.lazy_dataclass import dataclass
 from girih.source import Source, Span
 from girih.spirv.fold import rounded
 from girih.spirv.grammar import grammar

@@ -8,9 +8,9 @@ is a number where the constant has a value, and None where it has none.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from girih.diagnostics import plural
+from girih.lazy_dataclass import dataclass
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.fold import fold
 from girih.spirv.instruction import Instruction
 from girih.spirv.types import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from girih.addressing.tensor_map.element_type import ELEMENT_TYPES
 from girih.addressing.tensor_map.operands import COORDINATE_COUNT, GATHER_MODE, check_reduction
 from girih.addressing.tensor_map.parameters import SLICE_BYTES, ceil_div
 from girih.addressing.tensor_rules import VIEW_COUNT
+from girih.lazy_dataclass import dataclass
 
 MOST_ELEMENTS = 1 << 20
 """Elements of the largest tile whose elements are worked out."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import click
 
 from girih.commands.address.paste import Problem, read
 from girih.commands.parts.calls import TWICE, read_standard_input, refuse_file
+from girih.lazy_dataclass import dataclass
 
 LARGEST_TEXT = 8 << 20
 """Bytes of the largest file that is read."""

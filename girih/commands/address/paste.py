@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from girih.addressing.errors import plural
 from girih.addressing.tensor_map.driver import CALLS, ENUMERATIONS, LISTS, NUMBERS, driver_name
 from girih.commands.address.c_source import LONGEST, CSource, Unreadable
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import click
@@ -14,6 +14,7 @@ from girih.addressing.errors import plural
 from girih.commands.address.models import MODELS, Answer, converted, describe
 from girih.commands.address.parameters import Given, ParameterError, gathered
 from girih.commands.parts.report import coloured, paint, print_json
+from girih.lazy_dataclass import dataclass
 
 TABLE = 16
 """Rows and columns of the largest tile whose elements stand in a table."""

@@ -6,12 +6,12 @@ For a wrong specification every function raises a `click.UsageError` that quotes
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 
 import click
 
 from girih.ir.types import NUMBERS, Number
+from girih.lazy_dataclass import dataclass
 
 MAP_MODES = ("tiled", "im2col")
 """The words that a tensor map begins with."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ from girih.commands.parts.calls import refuse_file
 from girih.diagnostics import LaunchError
 from girih.ir.core import Order, Parameter
 from girih.ir.types import GroupType, MemRef, Number, TensorMapType
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.resources import files
 
 from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
@@ -30,6 +30,7 @@ from girih.ir.define import (
 )
 from girih.ir.language import Language
 from girih.ir.syntax import syntax
+from girih.lazy_dataclass import dataclass
 from girih.rules.codes import Code, codes_of
 
 PSEUDO = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import click
 
 from girih.commands.parts.report import counted, print_items, print_json
 from girih.diagnostics import Diagnostic, Finding, plural
 from girih.ir.core import Order
+from girih.lazy_dataclass import dataclass
 from girih.runtime.targets import CHECKING, CHECKS, ResolvedTarget, targets_with, who_has_it
 
 

@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from girih.commands.parts.calls import refuse_file, unknown
 from girih.diagnostics import plural
 from girih.ir.core import Function
 from girih.ir.types import GroupType, MemRef, TensorMapType
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

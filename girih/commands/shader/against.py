@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from girih.commands.parts.run_request import RunRequest
 from girih.commands.shader.expect import BufferComparison, compared
 from girih.diagnostics import Finding, KernelError, plural
+from girih.lazy_dataclass import dataclass
 from girih.runtime.targets import CHECKING
 
 if TYPE_CHECKING:

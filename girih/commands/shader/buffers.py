@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ import click
 from girih.commands.parts.array_specifications import MAKERS
 from girih.commands.parts.arrays import ArrayInputError, readable
 from girih.commands.parts.calls import refuse_file, unknown
+from girih.lazy_dataclass import dataclass
 from girih.spirv.model.declared.bindings import ShaderInterface, ShaderResource
 
 if TYPE_CHECKING:

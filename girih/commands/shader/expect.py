@@ -6,10 +6,10 @@ of division may be off by some ulps (Vulkan, "Precision and Operation of SPIR-V 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from girih.diagnostics import plural
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

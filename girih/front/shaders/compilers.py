@@ -10,12 +10,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from girih.front.shaders.bundled_glslang import bundled_glslang, compile_bundled_glslang
 from girih.front.shaders.bundled_slang import bundled_slang, compile_bundled_slang
 from girih.front.shaders.includes import with_includes
+from girih.lazy_dataclass import dataclass
 from girih.source import Source
 
 SECONDS = 120

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from girih.lazy_dataclass import dataclass
 
 Severity = Literal["error", "warning"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from girih.diagnostics import CompileError, Diagnostic
 from girih.front.spirv.codes import refused
@@ -33,6 +32,7 @@ from girih.front.spirv.variables import Reached, pairs_of
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Region, Value
 from girih.ir.types import BOOL, Number
+from girih.lazy_dataclass import dataclass
 from girih.recursion import NESTING_LIMIT
 from girih.source import Span
 from girih.spirv.grammar import grammar

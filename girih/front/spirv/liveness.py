@@ -7,10 +7,11 @@ it; where these lie is the call's `binding`: the slot of the first leaf that eac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.front.spirv.flow.plan import RETURN, Nest
 from girih.front.spirv.variables import CHAINS, OwnPlace, Reached, Variables, mask_of, pairs_of
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.functions import called_by
 

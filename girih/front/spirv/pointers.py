@@ -5,9 +5,8 @@ No value of the ir is a pointer. A pointer that is loaded from memory, or given 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.ir.core import Value
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.memory.layout import MatrixLayout
 from girih.spirv.types import Type

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.front.spirv.layout import ByteLayout, bytes_of
 from girih.front.spirv.variables import CHAINS, Reached, Variables
 from girih.ir.types import F16, F32, F64, Number
 from girih.ir.types import Type as IrType
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.graph import Dominators

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from girih.ir.core import Function
 from girih.ir.types import MemRef
+from girih.lazy_dataclass import dataclass
 from girih.spirv.model.declared.bindings import ShaderInterface
 
 

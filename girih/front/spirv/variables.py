@@ -8,7 +8,7 @@ Calls are inlined, and nothing calls itself: an id stands for one thing at a tim
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.front.spirv.flow.folding import folded_values
 from girih.front.spirv.flow.plan import Decided, Plan, plan_of
@@ -16,6 +16,7 @@ from girih.front.spirv.flow.unread import unread_loads
 from girih.front.spirv.leaves import leaves
 from girih.ir.types import I64, INDEX
 from girih.ir.types import Type as IrType
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import Block, Function, called_by

@@ -7,10 +7,10 @@ scopes inside it; one given from outside replaces the definition at file level.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.ir.core import Dictionary
 from girih.ir.types import Type
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 LARGEST = 2**63 - 1

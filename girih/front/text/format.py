@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from girih.diagnostics import Diagnostic, InternalError, errors
@@ -34,6 +33,7 @@ from girih.front.text.type_parser import TYPE_KEYWORDS
 from girih.ir.language import Language
 from girih.ir.print import INDENT
 from girih.ir.types import SCALARS
+from girih.lazy_dataclass import dataclass
 from girih.source import Source, Span
 
 COMMENT = "comment"

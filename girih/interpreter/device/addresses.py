@@ -6,7 +6,6 @@ The table of addresses is sorted once a launch; each address is then searched fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from girih.interpreter.machine.access import restrict
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, GroupValue, Mask, MemRefValue, entry_of
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.memory import BufferAt
 
 hand_on_by_themselves(BufferAt)

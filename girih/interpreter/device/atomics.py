@@ -7,7 +7,6 @@ its own access.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from girih.interpreter.machine.following import follow_bytes, synchronise
 from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import Array
 from girih.ir.types import Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.atomics import ByteAtomicCompareExchange, ByteAtomicLoad, ByteAtomicStore, ByteAtomicUpdate
 
 _ROUNDS = 16

@@ -7,7 +7,7 @@ all work-items go the same way, masks stay the objects that they were, and none 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from girih.interpreter.machine.undefined import find_undefined, hand_on_by_thems
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.core import Value
 from girih.ir.types import CoopMatrix, Number, Type
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.control import Block, Branch, Leave, Loop, Unreachable
 
 hand_on_by_themselves(Block, Branch, Leave, Loop, Unreachable)

@@ -7,7 +7,6 @@ through one whose elements overlap. What may not be accessed loads 0, and is not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from girih.interpreter.machine.undefined import hand_on_by_themselves
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import AddressSpace, Boolean, MemRef, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.atomics import AtomicAccess
 from girih.ops.device.memory import ArrayIndex, ByteLoad, ByteStore, size_in_memory
 

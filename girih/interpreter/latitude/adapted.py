@@ -7,7 +7,6 @@ to another neighbour of the exact one or within a bound, then to 16 bits, to zer
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from girih.interpreter.machine.machine import Machine, Meaning
 from girih.interpreter.machine.values import Array
 from girih.ir.core import Function, NumberLatitude, Op, Value
 from girih.ir.types import F16, F32, F64, I32, CoopMatrix, Number, element_type
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.floats import FloatCast, UnsignedToFloat
 from girih.ops.device.numeric import Numeric
 from girih.ops.tile.arith import Binary, Cast, Comparison, Unary

@@ -8,13 +8,13 @@ they have the bounds of singles. What is out of the range for which a bound is g
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from girih.interpreter.machine.values import Array
 from girih.ir.types import F16, F32, F64, Number
+from girih.lazy_dataclass import dataclass
 
 
 class Range(NamedTuple):

@@ -6,7 +6,7 @@ replaced by a harmless one and marked in a mask. All loads, stores and updates o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from girih.facts.memory import bytes_outside
 from girih.interpreter.machine.machine import Machine
 from girih.interpreter.machine.values import Array, Mask, MemRefValue, Varying, ViewedBytes
 from girih.ir.core import Op, Value
+from girih.lazy_dataclass import dataclass
 
 _UNSIGNED = np.uint64
 

@@ -6,13 +6,12 @@ work-groups; the others are looked at once for each distance between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from girih.arguments.views import address
 from girih.facts.overlap import byte_box, first_shared, index_at
 from girih.interpreter.machine.values import Array, Mask, MemRefValue
+from girih.lazy_dataclass import dataclass
 
 Ints = tuple[int, ...]
 

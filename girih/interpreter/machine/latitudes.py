@@ -7,7 +7,8 @@ some, each number may go its own way as well: `EACH`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from girih.lazy_dataclass import dataclass
 
 EACH = "each"
 """The way in which each number goes one of its own, drawn from the seed."""

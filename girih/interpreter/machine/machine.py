@@ -8,7 +8,6 @@ function in `MEANINGS`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from girih.interpreter.races.races import Races
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.define import Where
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Barrier
 from girih.ops.tile.tensor_map import TensorCopy
 

@@ -6,13 +6,12 @@ array. An element is undefined until it is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from girih.interpreter.machine.holders import of_components
 from girih.interpreter.machine.values import Array, Mask
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 
 _EVERYBODY: Mask = np.ones((1, 1, 1), np.bool_)
 _NOBODY: Mask = np.zeros((1, 1, 1), np.bool_)

@@ -7,7 +7,7 @@ offsets, sizes and strides are ints, or arrays like scalars where they vary.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from girih.arguments.bound import BoundGroup, BoundMemRef
 from girih.arguments.memory import ElementView, Memory, elements_of
 from girih.arguments.views import address
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.addressing import TensorLayout, TensorMap, TensorView

@@ -13,12 +13,13 @@ an earlier one, and only the releases that no later one contains are looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.interpreter.races.stamps import StampLayout, Stamps
+from girih.lazy_dataclass import dataclass
 
 Item = tuple[int, int | None]
 """A work-group and an item of it, or all of them: None."""

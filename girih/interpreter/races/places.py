@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from girih.analysis.accesses import Place
 from girih.arguments.memory import ElementView
 from girih.arguments.views import address as address_of
 from girih.ir.core import Op, Value
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
 
 Ints = tuple[int, ...]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from girih.ir.core import Op
+from girih.lazy_dataclass import dataclass
 
 Ints = tuple[int, ...]
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
@@ -39,6 +38,7 @@ from girih.interpreter.races.report import Reporter
 from girih.interpreter.races.shadow import Shadow
 from girih.interpreter.races.stamps import TICK_BITS, StampLayout, Stamps
 from girih.ir.core import Function, Op, Value
+from girih.lazy_dataclass import dataclass
 
 Ints = tuple[int, ...]
 

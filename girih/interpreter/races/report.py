@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from girih.interpreter.races.actors import ItemNumbers
 from girih.interpreter.races.places import ArrayNames, PlaceTable
 from girih.interpreter.races.points import Points
 from girih.interpreter.races.stamps import StampLayout, Stamps
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach, ForeachTile
 
 Ints = tuple[int, ...]

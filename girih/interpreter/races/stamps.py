@@ -7,12 +7,13 @@ stamp. So two stamps differ below a certain bit only where one item made both ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from girih.lazy_dataclass import dataclass
 
 Stamps = NDArray[np.uint64]
 

@@ -5,7 +5,7 @@ Arrays have the axes [work_group, subgroup, row, column]; the subgroup axis has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +28,7 @@ from girih.interpreter.tile.coopmatrix import axes_of, matrix_type
 from girih.interpreter.tile.coopmatrix_regions import as_items, components, shared_outside
 from girih.interpreter.tile.tensor_layout import combinations
 from girih.ir.types import CoopMatrix, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
 from girih.ops.tile.tensor_layout import NO_LAYOUT
 

@@ -6,7 +6,6 @@ Products and sums are computed in the accumulator type of the target's element t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any
@@ -26,6 +25,7 @@ from girih.interpreter.machine.permissions import factors, scaled_sum
 from girih.interpreter.machine.values import Array, MemRefValue, Varying
 from girih.ir.core import Op, Value
 from girih.ir.types import MemRef, Number, element_type
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum, same_view_has_meaning
 
 Ints = tuple[int, ...]

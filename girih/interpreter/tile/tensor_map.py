@@ -6,7 +6,6 @@ A copy is made at once, or later under `Choices`: when a barrier or a collective
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from girih.interpreter.machine.machine import Machine, meaning
 from girih.interpreter.machine.values import MapValue, Mask
 from girih.interpreter.races.order import GLOBAL, LOCAL
 from girih.ir.core import RegionKind, Value
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.tensor_layout import I32_RANGE
 from girih.ops.tile.tensor_map import (
     IM2COL_OFFSETS,

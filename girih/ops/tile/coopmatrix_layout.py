@@ -8,11 +8,11 @@ components and M > S (where K is even: an odd K has no pairs).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import Any, TypeVar
 
 from girih.ir.types import CoopMatrix, Use
+from girih.lazy_dataclass import dataclass
 
 Index = TypeVar("Index", int, Any)
 

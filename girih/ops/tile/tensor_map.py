@@ -7,7 +7,6 @@ when the kernel is launched; coordinates that the hardware refuses are findings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from math import gcd
 
@@ -34,6 +33,7 @@ from girih.ir.types import (
     TensorMapType,
     packed_strides,
 )
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.language import TILE
 from girih.ops.tile.memory import Alloca, Subview, memref
 from girih.rules.predicates import Holds

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
+from girih.lazy_dataclass import dataclass
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import lcm
 from typing import Any
@@ -47,6 +46,7 @@ from girih.ir.types import (
     TensorMapType,
     Type,
 )
+from girih.lazy_dataclass import dataclass
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 

@@ -12,12 +12,12 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from girih.back.llvm.assemble.assembler import LLVM, llvm
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 
 __all__ = ["Linked", "is_exported", "keep_forever", "link"]
 

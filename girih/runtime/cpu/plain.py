@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.lower.launch.record import NO_FAILURE, RECORD_BYTES
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
+from girih.lazy_dataclass import dataclass
 
 __all__ = ["PlainLaunch"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from girih.arguments.arrays import Accepted, GroupClaim, MapClaim
 from girih.arguments.claims import Claim
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.types import BF16, C32, C64, EIGHT_BIT_FLOATS, F16, F32, F64, GroupType, MemRef, Type
+from girih.lazy_dataclass import dataclass
 
 _NARROW = (F16, BF16, F32)
 

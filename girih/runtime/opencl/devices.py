@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from ctypes import c_void_p
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.opencl.api import ALL_DEVICES, Api
 from girih.runtime.opencl.library import libraries
 

@@ -7,7 +7,7 @@ and does not come back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.claims import Claim, Cluster, clusters
 from girih.arguments.memory import elements_of
 from girih.ir.types import GroupType, Type
+from girih.lazy_dataclass import dataclass
 from girih.runtime.emitted.members import claims_of, group_records
 from girih.runtime.opencl.session import OpenClSession, SharedMemory
 

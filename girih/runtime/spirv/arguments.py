@@ -6,7 +6,7 @@ Nothing is copied but dictionaries and push constants: the arrays that executors
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import address, as_array
 from girih.diagnostics import KernelError, nearest
 from girih.front.spirv.translated import Translated
+from girih.lazy_dataclass import dataclass
 from girih.runtime.device import AddressedBuffer, ShaderArguments, ShaderBinding, ShaderBuffer
 from girih.runtime.spirv.buffer import ADDRESSES, Buffer
 from girih.runtime.spirv.findings import in_the_shader

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE
 from girih.spirv.model.declared.bindings import ShaderResource
 

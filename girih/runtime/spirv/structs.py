@@ -7,7 +7,6 @@ sequence of its rows, whatever its majorness. A 64-bit integer or an address tak
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -16,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from girih.diagnostics import nearest
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.runtime.spirv.buffer import Buffer
 from girih.runtime.spirv.report import ShaderReport

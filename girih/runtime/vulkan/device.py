@@ -9,9 +9,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from ctypes import addressof, byref, c_char_p, c_float, c_uint64, c_void_p
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import RLock
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.commands import VulkanCommands
 from girih.runtime.vulkan.driver.faults import VulkanFault

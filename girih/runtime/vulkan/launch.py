@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import addressof, byref, c_uint64, c_void_p, create_string_buffer
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.device import DEFAULT_SECONDS, Device, LaunchTimeoutError
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.faults import VulkanFault

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import addressof, byref, c_uint64, c_void_p, memmove
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.commands import VulkanCommands
 from girih.runtime.vulkan.driver.faults import VulkanFault

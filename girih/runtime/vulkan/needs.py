@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from girih.diagnostics import Diagnostic
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver.features import feature_table
 from girih.runtime.vulkan.driver.physical import PhysicalDevice
 from girih.runtime.vulkan.pipeline import PipelineDescription

@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
 
 from girih.diagnostics import LaunchError
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.device import Device
 from girih.runtime.vulkan.driver.entry import ENVIRONMENT, Driver, open_driver
 from girih.runtime.vulkan.driver.faults import NoDriverError, VulkanFault

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager
 from ctypes import Array, addressof, byref, c_char, c_size_t, c_uint64, create_string_buffer, sizeof
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.faults import VulkanFault
 from girih.runtime.vulkan.driver.physical import PhysicalDevice

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.device import ShaderEntry
 from girih.runtime.vulkan.shader import VulkanShader
 

@@ -7,9 +7,9 @@ faults up. So a rule about places costs one pass over the module, and nothing fo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Operand
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ that is not a block of the function is left out; a row says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.functions import Block, Function
 from girih.spirv.model.graph import Dominators, all_roots, reversed_edges, visit

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from girih.lazy_dataclass import dataclass
 
 Edges = Sequence[Sequence[int]]
 """Of each node the nodes that its edges lead to."""

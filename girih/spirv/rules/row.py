@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Predicate, Row, Subject
 
 MODULE = "module"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.predicates import Equal, Holds, Satisfies
 from girih.rules.row import Predicate, Subject, Undetermined
 from girih.rules.terms import Term

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from threading import RLock
@@ -19,6 +19,7 @@ from typing import Any
 from girih.back.llvm.assemble.intrinsics import COROUTINES, refusal
 from girih.back.llvm.assemble.processors import FEATURES, KNOWN, PROBES, STATED, Family, Triple, without_unprobed
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 
 __all__ = ["LLVM", "Cpu", "assemble", "assembly", "llvm", "llvm_version"]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from girih.lazy_dataclass import dataclass
 
 Family = Literal["x86_64", "aarch64"]
 

@@ -5,8 +5,6 @@ The result is complete: the text, and the facts that the runtime needs to call i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.cost import may_not_end, serial_groups, untimed_groups
@@ -28,6 +26,7 @@ from girih.facts import remarks
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

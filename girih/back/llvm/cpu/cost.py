@@ -5,11 +5,11 @@ Unknown numbers are assumed to be large, so that a small estimate is reliable; `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, Foreach, ForeachTile
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 

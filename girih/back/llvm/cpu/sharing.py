@@ -7,7 +7,6 @@ dealt out to the lanes in rounds, of which only the last has a mask.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.analysis.uniformity import flat_modes
 from girih.back.llvm.cpu.coroutine import run_as_coroutines
@@ -23,6 +22,7 @@ from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.uses import free_values
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach, ForeachTile, Parallel
 
 LOWERINGS = Lowerings[CpuCode]()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.text import ModuleText, Val, value_bytes
+from girih.lazy_dataclass import dataclass
 
 Lines = list["str | Lines"]
 

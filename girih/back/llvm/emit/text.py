@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from math import isfinite
+
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.memory import MemoryInstructions
 from girih.back.llvm.emit.text import Operand, Val
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

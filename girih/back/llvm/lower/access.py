@@ -7,7 +7,7 @@ vectors, and others come by the hardware's gathers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
@@ -20,6 +20,7 @@ from girih.facts import findings, remarks
 from girih.ir import core
 from girih.ir.core import Op
 from girih.ir.types import PARTS, Number
+from girih.lazy_dataclass import dataclass
 
 _WIDEST_SPACE = 4
 """Elements of lanes that lie at most this far apart are picked from vectors, and not gathered."""

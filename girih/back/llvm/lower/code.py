@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from girih.analysis.sizes import compiled_subgroup_size, no_subgroup_size, possible_subgroup_sizes
@@ -35,6 +35,7 @@ from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import PARTS, Boolean, MemRef, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Parallel
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from girih.lazy_dataclass import dataclass
 
 MOST_VALUES = 28
 """How many numbers, of index and shape together, a finding keeps."""

@@ -7,7 +7,6 @@ as the interpreter has it (`girih.addressing.tensor_index`). It serves the acces
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from girih.back.llvm.emit.text import Operand, Val, integer
@@ -17,6 +16,7 @@ from girih.back.llvm.lower.tensor_values import U32, LayoutHeld, ViewHeld
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import index
 from girih.ir.types import ClampMode
+from girih.lazy_dataclass import dataclass
 
 _EXACT = 2**53
 

@@ -6,7 +6,7 @@ Numbers that a layout or view cannot have are found as the interpreter finds the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val, integer, zero
 from girih.back.llvm.lower.code import KernelCode
@@ -18,6 +18,7 @@ from girih.back.llvm.numbers.values import uniform
 from girih.facts import findings
 from girih.ir.core import Op, Slice, Value
 from girih.ir.types import I32, TensorLayoutType, TensorViewType
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.tensor_layout import (
     NO_LAYOUT,
     NO_VIEW,

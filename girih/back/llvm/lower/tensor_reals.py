@@ -6,11 +6,10 @@ divisor below 2^32. Nothing traps. Numbers that are known are ints and cost noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
+from girih.lazy_dataclass import dataclass
 
 Real = int | Val
 """A number: known, the same in all lanes, or one for each."""

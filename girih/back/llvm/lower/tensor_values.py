@@ -6,8 +6,6 @@ Constant numbers are ints, so that all that follows from them is known while cod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import integer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers import addresses
@@ -15,6 +13,7 @@ from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import Scalar, index, uniform
 from girih.ir.core import Op
 from girih.ir.types import ClampMode, TensorLayoutType, TensorViewType
+from girih.lazy_dataclass import dataclass
 
 U32 = 2**32 - 1
 I32_LOW, I32_HIGH = -(2**31), 2**31 - 1

@@ -7,12 +7,12 @@ to 1. Vectors have both, and take from each what belongs to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.exponentials import exponential_inside
 from girih.back.llvm.numbers.floats import at_most, magnitude, polynomial, real, with_sign
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import sine_cosine
 from girih.back.llvm.numbers.floats import as_float, at_least, at_most, magnitude, pattern, polynomial, real
 from girih.back.llvm.numbers.turns import turned_by_ln2
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

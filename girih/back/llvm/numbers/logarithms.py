@@ -7,11 +7,11 @@ and nothing cancels. Subnormal arguments are scaled first.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val, bits, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, pattern, polynomial, real
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

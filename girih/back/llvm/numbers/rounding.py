@@ -9,13 +9,12 @@ Guarantees:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.instructions import ROUND_F16
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern
 from girih.ir.types import BF16, F16, Boolean, Number
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ exactly, `f8e4m3` and `f8e5m2` are their bits, and `bool` is `i1`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.text import Val, constant_vector, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
@@ -26,6 +26,7 @@ from girih.ir.types import (
     TensorMapType,
     Type,
 )
+from girih.lazy_dataclass import dataclass
 
 REGISTER: dict[Number | Boolean, str] = {BOOL: "i1", BF16: "float", F16: "float", F32: "float", F64: "double"}
 

@@ -7,7 +7,6 @@ variables of the function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.binary.assembly import Assembly, enumerant
@@ -26,6 +25,7 @@ from girih.back.spirv.code.nodes import (
 )
 from girih.back.spirv.code.types import is_opaque
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 Rule = Callable[["StatementWriter", ShaderNode], None]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.emit.text import Val, bits, floating, integer
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.back.spirv.code.recorder import Recorder

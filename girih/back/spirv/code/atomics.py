@@ -6,11 +6,12 @@ Memory is whole words: launches give buffers a size that is a multiple of 4 byte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.spirv.code.memory import MemoryKind
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.back.spirv.code.recorder import Recorder

@@ -6,10 +6,11 @@ the byte; the type of the elements is the access's, so that one memory may be se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from girih.back.llvm.emit.text import Val
+from girih.lazy_dataclass import dataclass
 
 
 class MemoryKind(Enum):

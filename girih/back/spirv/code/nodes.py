@@ -42,10 +42,11 @@ Operations on matrices, layouts and views stand in `girih.back.spirv.matrix.oper
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.memory import ShaderMemory
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NoReturn
 
 from girih.back.llvm.emit.text import ModuleText, Val
@@ -22,6 +21,7 @@ from girih.back.spirv.code.nodes import (
     ShaderRoutine,
 )
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 Key = tuple[object, ...]

@@ -6,10 +6,10 @@ of it, and sums and products that wrap give these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.emit.text import Val, floating, integer
+from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from girih.back.spirv.code.numbers import NumberRecording

@@ -10,10 +10,10 @@ view DIM HAS_DIMENSIONS P0 P1 ...       a tensor view (000)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from girih.back.llvm.emit.text import bits
+from girih.lazy_dataclass import dataclass
 
 MATRIX, LAYOUT, VIEW = "matrix", "layout", "view"
 

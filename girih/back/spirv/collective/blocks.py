@@ -8,7 +8,6 @@ matrices of the target, so that it uses each factor that it loads several times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
@@ -27,6 +26,7 @@ from girih.back.spirv.matrix.operations import Order
 from girih.back.spirv.matrix.values import SIGNED, converted, splat
 from girih.back.spirv.profiles.profile import MatrixShape
 from girih.ir.types import F16, CoopMatrix, Number, Use
+from girih.lazy_dataclass import dataclass
 
 _COUNTS = (4, 2, 1)
 """How many matrices a block may have along a mode."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Operand
 from girih.back.llvm.lower.collective.views import View
 from girih.back.spirv.matrix.multiples import MemRefMultiples
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

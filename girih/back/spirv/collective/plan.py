@@ -7,13 +7,13 @@ profile lists, and from how many sums a work-item can hold.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Operand
 from girih.back.llvm.lower.collective.views import View, computing
 from girih.back.spirv.matrix.choice import fits
 from girih.back.spirv.profiles.profile import MatrixShape, Profile
 from girih.ir.types import CoopMatrix, MatrixScope, Number, Use
+from girih.lazy_dataclass import dataclass
 
 _SUMS = {MatrixScope.WORK_GROUP: 128, MatrixScope.SUBGROUP: 64}
 """How many sums a work-item holds at most."""

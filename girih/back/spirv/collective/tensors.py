@@ -7,7 +7,6 @@ lines begin at multiples of 16 bytes, are accessed without clamping and so that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.lower.one_lane.linalg.dealing import deal
@@ -34,6 +33,7 @@ from girih.back.spirv.matrix.operations import view_type
 from girih.back.spirv.matrix.tensor import layout_of
 from girih.back.spirv.matrix.values import SIGNED, converted, splat
 from girih.ir.types import I32, ClampMode, CoopMatrix, MatrixScope, TensorLayoutType
+from girih.lazy_dataclass import dataclass
 
 Corner = tuple[Operand, Operand]
 """The row and column at which a tile begins."""

@@ -7,9 +7,10 @@ reads, and whether its arithmetic must be kept as it is written.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.spirv.code.memory import ShaderMemory
+from girih.lazy_dataclass import dataclass
 
 PRIMARY, UNARY, PRODUCT, SUM, SHIFT, RELATION, EQUALITY, AND, XOR, OR, BOTH, EXCLUSIVE, EITHER, CHOICE, ANYTHING = (
     1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17

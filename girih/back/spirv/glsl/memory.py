@@ -8,7 +8,7 @@ shares is a plain array, unless some of it is seen as several types: then all of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
 from girih.back.spirv.code.nodes import ShaderCode, ShaderNode
@@ -18,6 +18,7 @@ from girih.back.spirv.glsl.types import as_type, size, stored, with_sign, word
 from girih.back.spirv.glsl.uses import nodes_of
 from girih.back.spirv.matrix.operations import block_words
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 
 _UNSIGNED_ATOMICS = frozenset({"umin", "umax"})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.spirv.code.nodes import ShaderCode, ShaderNode, ShaderRoutine
 from girih.back.spirv.glsl.memory import MemoryNames
@@ -11,6 +11,7 @@ from girih.back.spirv.glsl.operations import HELPERS, helper_text
 from girih.back.spirv.glsl.together import BARRIERS, is_ordered
 from girih.back.spirv.glsl.types import EXTENSIONS, SIGNED
 from girih.back.spirv.glsl.uses import nodes_of
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from girih.back.llvm.emit.text import bits
@@ -36,6 +36,7 @@ from girih.back.spirv.glsl.expression import (
 )
 from girih.back.spirv.glsl.types import SIGNED, UNSIGNED, as_type, float_constant, integer_constant, with_sign, word
 from girih.diagnostics import InternalError
+from girih.lazy_dataclass import dataclass
 
 Sign = Literal["signed", "unsigned", "any"]
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
@@ -20,6 +20,7 @@ from girih.back.spirv.machine import record
 from girih.back.spirv.matrix.code import MatrixCode
 from girih.diagnostics import InternalError
 from girih.ir.core import Op, RegionKind, Value
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
 from girih.source import Span
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.analysis.sizes import no_subgroup_size, possible_subgroup_sizes, preferred_subgroup_size
 from girih.analysis.uniformity import constants_of, varying_values
@@ -33,6 +33,7 @@ from girih.facts.remarks import sizes as open_sizes
 from girih.ir.core import Function, Op
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.recursion import recursion_room
 from girih.spirv.grammar import grammar
 from girih.spirv.module import Module

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
+from girih.lazy_dataclass import dataclass
 from girih.spirv.module import Module
 
 BindingKind = Literal["memref", "group", "parameters", "findings"]

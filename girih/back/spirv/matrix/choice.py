@@ -9,7 +9,7 @@ reason in words, with its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.spirv.matrix.lines import TileAccess, is_aligned
 from girih.back.spirv.matrix.multiples import Multiples
@@ -18,6 +18,7 @@ from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import BF16, F16, F32, CoopMatrix, MemRef, Number, Use
 from girih.ir.uses import free_values
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Cast, Constant, Unary
 from girih.ops.tile.control import For, If, Yield

@@ -7,7 +7,6 @@ and become values of shader code where something is accessed through them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
@@ -19,6 +18,7 @@ from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.profile import Profile
 from girih.ir.core import Op, Value
 from girih.ir.types import BF16, F8E4M3, F8E5M2, F16, F32, F64, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,7 +9,6 @@ so (`lines`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.lower.lowerings import Lowerings
@@ -32,6 +31,7 @@ from girih.back.spirv.matrix.values import splat
 from girih.facts.remarks import uneven_lines
 from girih.ir.core import Value
 from girih.ir.types import F16, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
 
 LOWERINGS = Lowerings[MatrixCode]()

@@ -6,11 +6,12 @@ Promises of parameters count (003 "Parameter attributes"), and what follows from
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from girih.ir.core import Function, Op, Parameter, Value
 from girih.ir.types import GroupType, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Cast, Constant
 from girih.ops.tile.control import For, If, Yield
 from girih.ops.tile.memory import Alloca, Expand, Fuse, Load, Size, Subview

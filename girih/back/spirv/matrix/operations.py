@@ -60,11 +60,11 @@ that are numbers of the narrow type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.types import LAYOUT, MATRIX, VIEW
+from girih.lazy_dataclass import dataclass
 
 Order = Literal["row", "column"]
 """Whether the components of a row, or those of a column, lie side by side in memory."""

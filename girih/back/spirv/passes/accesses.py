@@ -8,7 +8,7 @@ shader's own that nobody reaches are gone.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
@@ -22,6 +22,7 @@ from girih.back.spirv.code.nodes import (
 )
 from girih.back.spirv.passes.operations import is_name, reached
 from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free_of, with_bodies
+from girih.lazy_dataclass import dataclass
 
 _PAIRS = {"i16": "half", "i32": "float", "i64": "double", "half": "i16", "float": "i32", "double": "i64"}
 """Types of the same bits as which memory may be seen."""

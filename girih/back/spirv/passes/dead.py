@@ -8,7 +8,7 @@ stays: whether it ends is not known.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory
@@ -27,6 +27,7 @@ from girih.back.spirv.code.nodes import (
 )
 from girih.back.spirv.passes.operations import has_effects, is_name
 from girih.back.spirv.passes.rewriting import Body, bodies, with_bodies
+from girih.lazy_dataclass import dataclass
 
 _OWN = (MemoryKind.PRIVATE, MemoryKind.SHARED)
 

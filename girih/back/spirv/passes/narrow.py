@@ -11,7 +11,7 @@ i32 at the same offset: the low word.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
 from girih.back.llvm.emit.text import Val, integer
@@ -35,6 +35,7 @@ from girih.back.spirv.passes.operations import (
 )
 from girih.back.spirv.passes.ranges import KnownRanges, Ranges, known_ranges
 from girih.back.spirv.passes.rewriting import Rewriter, bodies, first_free_of, with_bodies, with_operands
+from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 WIDE, NARROW = "i64", "i32"

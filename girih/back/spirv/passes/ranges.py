@@ -8,7 +8,7 @@ checked is known to be one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.nodes import (
@@ -25,6 +25,7 @@ from girih.back.spirv.code.nodes import (
 from girih.back.spirv.passes import intervals
 from girih.back.spirv.passes.intervals import CONDITION, Interval, hull, limits, within
 from girih.back.spirv.passes.operations import INTEGER_COMPARISONS, OF_FLOATS, is_integer, is_name
+from girih.lazy_dataclass import dataclass
 
 MOST_GROUPS = 1 << 20
 """The most work-groups of a mode of the grid, for narrow indices."""

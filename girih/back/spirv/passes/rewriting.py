@@ -6,7 +6,7 @@ A `Rewriter` copies the statements of a body; passes say what becomes of nodes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from girih.back.llvm.emit.text import Val
 from girih.back.spirv.code.nodes import (
@@ -22,6 +22,7 @@ from girih.back.spirv.code.nodes import (
     ShaderRoutine,
     Statement,
 )
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 Body = tuple[ShaderBlock, Val | None]

@@ -7,7 +7,7 @@ No rule writes code: a `Simpler` says which operation to write instead.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.folding import FOLDS, neutral
 from girih.back.llvm.emit.text import Val, bits, integer
@@ -16,6 +16,7 @@ from girih.back.spirv.code.types import is_opaque
 from girih.back.spirv.passes import intervals
 from girih.back.spirv.passes.intervals import Interval, limits, within
 from girih.back.spirv.passes.operations import DIVISIONS, INTEGER_COMPARISONS, is_integer
+from girih.lazy_dataclass import dataclass
 
 _INVERSE = {"eq": "ne", "slt": "sge", "sgt": "sle", "ult": "uge", "ugt": "ule"}
 _INVERSE |= {second: first for first, second in _INVERSE.items()}

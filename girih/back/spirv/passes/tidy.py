@@ -8,7 +8,7 @@ in each iteration; not more than `MOST_HOISTED` values for a loop, which live as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.emit.folding import COMMUTES
 from girih.back.llvm.emit.text import Val, integer
@@ -28,6 +28,7 @@ from girih.back.spirv.passes.operations import DIVISIONS, TOTAL, is_integer, is_
 from girih.back.spirv.passes.ranges import KnownRanges, Ranges, known_ranges, leaves
 from girih.back.spirv.passes.rewriting import Body, Rewriter, bodies, first_free_of, with_bodies
 from girih.back.spirv.passes.simpler import Operation, Simpler
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 MOST_HOISTED = 32

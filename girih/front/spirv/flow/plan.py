@@ -9,8 +9,8 @@ a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.functions import Block, Function
 from girih.spirv.model.graph import Dominators, visit

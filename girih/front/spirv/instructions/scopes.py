@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.front.spirv.translation import Translation
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope, Semantics
 
 INVOCATION = 4

@@ -13,11 +13,11 @@ import json
 import os
 from collections.abc import Iterator
 from ctypes import addressof, byref, c_char_p, c_uint32, c_void_p
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.commands import VulkanCommands
 from girih.runtime.vulkan.driver.faults import NoDriverError, VulkanFault

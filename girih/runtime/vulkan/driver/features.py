@@ -9,11 +9,11 @@ import ctypes
 import json
 from collections.abc import Iterable, Mapping
 from ctypes import Structure, addressof
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver.structures import TypedStructure
 
 CORE = "VkPhysicalDeviceFeatures"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from ctypes import addressof, byref, c_uint32, c_void_p
-from dataclasses import dataclass
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver import constants as vk
 from girih.runtime.vulkan.driver.commands import VulkanCommands
 from girih.runtime.vulkan.driver.features import CORE, StructureRow, Version, chain, feature_table, values_of

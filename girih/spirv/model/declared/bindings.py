@@ -6,9 +6,9 @@ Variables of one set and binding are views of the same buffer, and stand for one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.declared.interfaces import used_by_entry_points

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts

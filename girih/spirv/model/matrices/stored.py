@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.extended import is_note
 from girih.spirv.model.facts import Facts, Use

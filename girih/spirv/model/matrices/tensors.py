@@ -7,8 +7,9 @@ where all that it may be agree. One pass over the functions, callers first, find
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.fold import result_of
 from girih.spirv.instruction import Instruction

@@ -8,8 +8,9 @@ overlap (SPIR-V 2.16.2).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.facts import Facts

@@ -8,9 +8,9 @@ of a boolean, a handle or a cooperative matrix, and where a decoration is missin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.model.annotations import Decoration
 from girih.spirv.model.facts import Facts

@@ -7,8 +7,9 @@ bits, and a module may do little with them. A variable pointer is one that the f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from girih.lazy_dataclass import dataclass
 from girih.rules.row import Undetermined
 from girih.spirv.instruction import Instruction
 from girih.spirv.model.facts import Facts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, words_of_one

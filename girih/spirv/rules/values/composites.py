@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.grammar import grammar
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Operand
 from girih.spirv.model.facts import Facts
 from girih.spirv.model.faults import Fault, words_of_one

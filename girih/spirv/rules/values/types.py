@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.diagnostics import plural
+from girih.lazy_dataclass import dataclass
 from girih.spirv.grammar import grammar
 from girih.spirv.instruction import Instruction, Operand
 from girih.spirv.model.declared.resources import storage_name

@@ -7,7 +7,7 @@ whose low bits are those of the narrow sums. A complex value is two registers, r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from girih.back.llvm.cpu.collective.microkernel import fused
 from girih.back.llvm.cpu.machine.target import CpuTarget
@@ -17,6 +17,7 @@ from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.facts.remarks import RemarkWords
 from girih.ir.types import BF16, PARTS, Number
+from girih.lazy_dataclass import dataclass
 
 Parts = tuple[Val, ...]
 

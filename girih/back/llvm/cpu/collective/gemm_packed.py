@@ -10,7 +10,7 @@ thread. All of it takes up no more than about two megabytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import axpby, sweep
@@ -23,6 +23,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import MemoryFrame
 from girih.back.llvm.lower.collective.views import View
 from girih.ir.types import BF16, F32, PARTS, Number
+from girih.lazy_dataclass import dataclass
 
 _VECTORS = 2
 """How many vectors of rows a tile has."""

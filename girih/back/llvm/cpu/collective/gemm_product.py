@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.microkernel import accumulate, multiply_add
@@ -11,6 +11,7 @@ from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, wide, zero
 from girih.back.llvm.lower.code import MemoryFrame
 from girih.back.llvm.lower.collective.views import View
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
@@ -23,6 +23,7 @@ from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
+from girih.lazy_dataclass import dataclass
 
 DEPTH_BYTES = 2048
 """The depth of a part, in bytes of one row, where vectors hold rows."""

@@ -6,11 +6,10 @@ What it needs to know of two boxes it finds in a table, and so does who reports 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
+from girih.lazy_dataclass import dataclass
 
 _NAME = "girih.first_shared"
 _ROW = 32

@@ -10,7 +10,6 @@ Functions that pack are written once per module and kind, whoever needs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 from girih.back.llvm.cpu.collective.elements import Elements, quotient
@@ -19,6 +18,7 @@ from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, wide, z
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
 from girih.ir.types import PARTS, Number
+from girih.lazy_dataclass import dataclass
 
 ATTRIBUTES = 'noinline nounwind "prefer-vector-width"="512"'
 """Of functions that products of matrices call."""

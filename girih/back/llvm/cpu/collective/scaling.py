@@ -7,7 +7,7 @@ sees, they are plain ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts, part_of
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, scalar
@@ -15,6 +15,7 @@ from girih.back.llvm.lower.collective.operands import is_constantly
 from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type
 from girih.ir.types import PARTS, Number
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import loaded
@@ -15,6 +15,7 @@ from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.device.private import checked_index, new_array, store_number
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.ir.types import F32, CoopMatrix, PrivateArrayType
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.private import PrivateArray, PrivateLoad, PrivateStore, Undef
 
 LOWERINGS = Lowerings[CpuCode]()

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
 from girih.ir.limits import DEFAULT_LIMITS
+from girih.lazy_dataclass import dataclass
 
 WORKSPACE_ALIGNMENT = DEFAULT_LIMITS.local_alignment
 """Local memory is a piece of the workspace, and may be aligned as the language allows."""

@@ -8,7 +8,7 @@ active. Subgroups that wait for each other are coroutines; otherwise a barrier n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from girih.analysis.prints import prints_of
@@ -26,6 +26,7 @@ from girih.facts import findings
 from girih.ir import core
 from girih.ir.core import Function, Op, Region, RegionKind
 from girih.ir.types import I32
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
 
 

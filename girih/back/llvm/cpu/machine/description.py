@@ -12,7 +12,8 @@ Rates of dot products are measured (`benchmarks/results`), or follow from those 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from girih.lazy_dataclass import dataclass
 
 KIB, MIB = 1 << 10, 1 << 20
 

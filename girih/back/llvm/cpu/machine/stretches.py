@@ -12,7 +12,7 @@ it: no cut goes through its life.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from girih.facts import remarks
 from girih.ir.core import Function, Op, Region, RegionKind, Value
 from girih.ir.types import CoopMatrix, Number
 from girih.ir.uses import free_values
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 if TYPE_CHECKING:

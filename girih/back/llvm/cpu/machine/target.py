@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.description import GENERIC, MachineDescription, described
 from girih.back.llvm.numbers.rounding import Features
 from girih.ir.types import BF16, F16, I8, Number
+from girih.lazy_dataclass import dataclass
 
 _AMX: dict[str, Number] = {"amx-bf16": BF16, "amx-int8": I8, "amx-fp16": F16}
 """The types whose products a feature of AMX computes."""

@@ -7,7 +7,6 @@ laid out in the workspace, and how the other one often lies in memory already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
@@ -27,6 +26,7 @@ from girih.back.llvm.cpu.matrix.transpose import move_in
 from girih.back.llvm.emit.text import Operand, Val, lanes
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.ir.types import BF16, F32, I32, CoopMatrix, Number, Use
+from girih.lazy_dataclass import dataclass
 
 _BYTES = BF16.size
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from girih.back.llvm.cpu.machine.code import CpuCode
@@ -16,6 +15,7 @@ from girih.back.llvm.numbers.values import BytesHeld
 from girih.facts import findings
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import MatrixAccess
 from girih.source import NOWHERE, Span
 

@@ -5,8 +5,6 @@ Neighbouring work-items hold runs of neighbouring components (`ops.tile.coopmatr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
@@ -38,6 +36,7 @@ from girih.back.llvm.emit.text import Val, constant_vector, integer, lanes, wide
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.values import Scalar, memory_type, uniform
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
 from girih.ops.tile.coopmatrix_layout import ComponentLayout, layout_among, layout_of
 

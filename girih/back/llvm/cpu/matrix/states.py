@@ -8,7 +8,7 @@ the workspace, line after line, or are not computed yet: element-wise steps wait
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.uses import plan_of
@@ -17,6 +17,7 @@ from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.ir.core import Value
 from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 
 Parts = tuple[Val, ...]
 

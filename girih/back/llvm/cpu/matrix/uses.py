@@ -6,13 +6,14 @@ nothing that may write memory stands before its last evaluation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from girih.analysis.effects import writes_itself
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import F16, F32, PARTS, CoopMatrix, PrivateArrayType, Type, Use
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Unary
 from girih.ops.tile.control import Barrier, If, Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, CooperativeMatrixScale

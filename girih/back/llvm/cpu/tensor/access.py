@@ -5,7 +5,6 @@ If the layout allows, the tile is a window of the memory, with one distance betw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from girih.analysis.tensors import COLUMN, ROW
@@ -18,6 +17,7 @@ from girih.back.llvm.lower.tiles.tensor import TensorOp, TensorTile, base_of, kn
 from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent
 from girih.ir.types import ClampMode, CoopMatrix
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

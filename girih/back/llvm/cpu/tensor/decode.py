@@ -7,8 +7,6 @@ begin at the beginning of a block, is decoded some components at a time, whereve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.analysis.tensors import COLUMN, ROW
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.apply import agreed_outside, loaded, shared_values, weight_of_region
@@ -45,6 +43,7 @@ from girih.back.llvm.lower.tensor_reals import Reals
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import I32, CoopMatrix, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Yield
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, block_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.states import (
@@ -26,6 +26,7 @@ from girih.back.llvm.lower.tiles.tensor import clamp_parts
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.types import ClampMode, CoopMatrix
+from girih.lazy_dataclass import dataclass
 
 _MOST = 8
 """How many components are moved at a time: so many pointers a register has."""

@@ -7,7 +7,6 @@ the block is one that all lanes share, and the places in it are known while the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd
 
@@ -21,6 +20,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.addresses import Extent, as_extent, as_scalar
 from girih.back.llvm.numbers.values import Linear, Scalar, index
 from girih.ir.types import INDEX
+from girih.lazy_dataclass import dataclass
 
 LONGEST = 16
 """Components of a run. What two runs of a block share is computed once all the same: LLVM finds it in both."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.ir.types import BF16, F16, F32, I8, I16, I32, I64, INDEX, Number
+from girih.lazy_dataclass import dataclass
 
 _COMPUTING = {I8: I32, I16: I32, INDEX: I64, BF16: F32, F16: F32}
 

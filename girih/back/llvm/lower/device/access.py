@@ -8,7 +8,6 @@ a wider one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.folding import lane_values
 from girih.back.llvm.emit.text import Val, lanes, wide, zero
@@ -18,6 +17,7 @@ from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type, scalar_type, uniform
 from girih.ir.types import I8, Boolean, Number, Type
+from girih.lazy_dataclass import dataclass
 
 _GATHERED = 8
 """The bytes of the widest number that gathers take."""

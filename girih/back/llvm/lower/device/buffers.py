@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
@@ -11,6 +9,7 @@ from girih.back.llvm.lower.sites import MEMBER
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index
 from girih.facts import memory as findings
 from girih.ir.core import Value
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.memory import BufferAt
 
 NO_BUFFER = -1

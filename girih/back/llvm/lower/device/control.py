@@ -12,7 +12,7 @@ What is noted of parted constructs, their *state*, goes from place to place as v
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +27,7 @@ from girih.back.llvm.lower.lowerings import Carrier, Lowerings
 from girih.facts import device, remarks
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.control import Block, Branch, Construct, Leave, Loop, Unreachable
 
 LOWERINGS = Lowerings[KernelCode]()

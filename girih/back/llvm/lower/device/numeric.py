@@ -7,7 +7,6 @@ computed by the same words (`girih.back.llvm.cpu.device.matrices`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 
 from girih.back.llvm.emit.text import Val, bits, integer
@@ -23,6 +22,7 @@ from girih.facts import findings
 from girih.facts.findings import FindingWords
 from girih.ir.core import Value
 from girih.ir.types import Number, element_type
+from girih.lazy_dataclass import dataclass
 from girih.ops.device import DEVICE_LANGUAGE
 from girih.ops.device.bits import BitFieldExtract, BitFieldInsert, BitUnary, Shift
 from girih.ops.device.floats import (

@@ -6,8 +6,6 @@ element for all lanes where these never differ. What was not written has any val
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Val, integer, lanes, wide, zero
 from girih.back.llvm.lower.access import first_outside, full_mask, outside
 from girih.back.llvm.lower.code import KernelCode
@@ -17,6 +15,7 @@ from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type, scalar_type, uniform
 from girih.facts import device
 from girih.ir.types import I8, PARTS, Boolean, Number, PrivateArrayType
+from girih.lazy_dataclass import dataclass
 from girih.ops.device.private import PrivateArray, PrivateLoad, PrivateStore, Undef
 
 LOWERINGS = Lowerings[KernelCode]()

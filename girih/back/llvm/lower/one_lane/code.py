@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from girih.analysis.effects import roots_of
@@ -23,6 +23,7 @@ from girih.back.llvm.numbers.values import Scalar, uniform
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind, Value
 from girih.ir.types import I32, I64, CoopMatrix, GroupType
+from girih.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

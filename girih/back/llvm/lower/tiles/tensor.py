@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import ClassVar
@@ -21,6 +20,7 @@ from girih.back.llvm.numbers.floats import as_float
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import MemRefHeld, index, register
 from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 
 TensorOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor

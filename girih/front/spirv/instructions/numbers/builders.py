@@ -7,7 +7,6 @@ n.sum([n.mul(x, y) for x, y in zip(a, b)])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from girih.front.spirv.emission import extended_name
@@ -15,6 +14,7 @@ from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
 from girih.ir.types import BOOL, I8, I16, I32, I64, CoopMatrix, Number
 from girih.ir.types import Type as IrType
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 
 INTEGERS = {1: I8, 2: I16, 4: I32, 8: I64}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.front.spirv.handlers import translates_function
 from girih.front.spirv.instructions.numbers.builders import NumberBuilder, function_name
 from girih.front.spirv.instructions.numbers.conversions import repacked
 from girih.front.spirv.translation import Translation
 from girih.ir.core import Value
 from girih.ir.types import F16, F32, F64, I16, I32
+from girih.lazy_dataclass import dataclass
 from girih.spirv.instruction import Instruction
 
 GLSL = "GLSL.std.450"

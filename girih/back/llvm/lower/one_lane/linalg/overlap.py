@@ -9,7 +9,6 @@ other, for as many modes as both boxes have. It needs no memory and no calls, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from girih.back.llvm.emit.text import Val, integer
@@ -18,6 +17,7 @@ from girih.back.llvm.lower.collective.apart import OperandPair, pairs_to_check, 
 from girih.back.llvm.lower.collective.views import View
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.numbers.values import index
+from girih.lazy_dataclass import dataclass
 
 
 def check_apart(code: OneLaneCode, op: Any, names: Sequence[str], views: Sequence[View]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import product
 
 from girih.back.llvm.emit.text import Operand, Val
@@ -18,6 +17,7 @@ from girih.back.llvm.lower.collective.views import View
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.linalg.dealing import deal, thread_count
 from girih.back.llvm.lower.one_lane.linalg.target import Parts, ScaledTarget
+from girih.lazy_dataclass import dataclass
 
 _COUNTS = (4, 2, 1)
 """How many rows or columns a block may have."""

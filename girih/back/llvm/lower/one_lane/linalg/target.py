@@ -7,8 +7,6 @@ kernel permits to contract. A beta that is the constant 0 does not read the targ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.lower.access import part_count, part_type
 from girih.back.llvm.lower.atomics import update
@@ -21,6 +19,7 @@ from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type
 from girih.ir.core import Op
 from girih.ir.types import Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
 
 Parts = tuple[Val, ...]

@@ -7,7 +7,6 @@ those which it holds of the result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
@@ -26,6 +25,7 @@ from girih.back.llvm.lower.one_lane.matrix.held import (
 from girih.back.llvm.lower.one_lane.matrix.layout import Position, holder, holders, layout, position
 from girih.back.llvm.lower.one_lane.matrix.staging import Convert, Exchange, SharedNumbers
 from girih.ir.types import I32, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 
 Pair = Callable[[Parts, Parts, Position], Parts]
 """The combination of two, for the component at a place of the result."""

@@ -8,7 +8,6 @@ program; an instruction that reads that value for the last time may write its re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from girih.back.llvm.emit.text import Val, integer, stored_bytes, zero
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
@@ -17,6 +16,7 @@ from girih.back.llvm.lower.one_lane.matrix.uses import lives_of
 from girih.back.llvm.numbers.values import register
 from girih.ir.core import Op, Value
 from girih.ir.types import PARTS, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
 
 Parts = tuple[Val, ...]
 """A component: one value, or real and imaginary part."""

@@ -6,12 +6,11 @@ allows, so that it is known or moves in front of loops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_layout import ComponentLayout, layout_among
 
 

@@ -4,7 +4,7 @@ holds, component by component."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.lower.access import check_null, part_count, part_type
@@ -33,6 +33,7 @@ from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index, memory_typ
 from girih.facts import findings
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix, MemRef, Number
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixAtomicAdd,
     CooperativeMatrixAtomicLoad,

@@ -3,7 +3,6 @@ moves what it holds, component by component, by the formulas of the specificatio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from girih.back.llvm.emit.text import Val
@@ -37,6 +36,7 @@ from girih.back.llvm.numbers.addresses import Extent, as_extent
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar, index
 from girih.ir.core import Value
 from girih.ir.types import ClampMode, CoopMatrix, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixLoadTensor,
     CooperativeMatrixStoreTensor,

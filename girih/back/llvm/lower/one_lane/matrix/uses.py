@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Yield
 
 
