@@ -437,12 +437,15 @@ def family(
     format: str,
     *,
     tangled: bool = False,
+    name: str = "",
 ) -> type[Declared]:
     """A new instruction that differs from the others of its family only in mnemonic and meaning.
 
-    `base` is the family's class, made by `node`; `section` names the part of a specification that defines it.
+    `base` is the family's class, made by `node`; `section` names the part of a specification that defines it. The
+    class has a name of its own or one after the mnemonic; the module of `base` has to have it under that name, so that
+    programs with the instruction can be pickled.
     """
-    name = "".join(word.capitalize() for word in mnemonic.split("_"))
+    name = name or "".join(word.capitalize() for word in mnemonic.split("_"))
     members = {"__slots__": (), "__doc__": doc, "__module__": base.__module__}
     made = cast(type[Declared], type(name, (base,), members))
     return op(language, mnemonic, where, section, format, tangled=tangled)(made)

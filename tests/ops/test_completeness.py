@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from dataclasses import dataclass
 from importlib import import_module
@@ -31,6 +32,10 @@ def used(file: corpus.File, functions: set[str] | None = None) -> set[str]:
 
 def test_every_folder_is_named_after_something() -> None:
     assert {folder.name for folder in corpus.folders()} <= set(TILE_LANGUAGE.rules)
+
+
+def test_programs_with_any_instruction_can_be_pickled() -> None:
+    assert all(pickle.loads(pickle.dumps(op)) is op for op in TILE_LANGUAGE.ops.values())
 
 
 def test_doc_lines() -> None:

@@ -197,8 +197,8 @@ class Comparison(Op):
     result: Value = result(BOOLEAN, "whether the comparison holds; with a NaN only `not_equal` does")
 
 
-def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comparison]:
-    declared = family(TILE, Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result")
+def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str, name: str = "") -> type[Comparison]:
+    declared = family(TILE, Comparison, mnemonic, doc, Where.MIXED, COMPARISON, "a , b : result", name=name)
     same = equal(type_of("a"), type_of("b"))
     TILE.rules(
         declared,
@@ -211,7 +211,7 @@ def _comparison(mnemonic: str, allowed: Satisfies | None, doc: str) -> type[Comp
     return declared
 
 
-EqualTo = _comparison("equal", None, "Whether `a` equals `b`.")
+EqualTo = _comparison("equal", None, "Whether `a` equals `b`.", "EqualTo")
 NotEqual = _comparison("not_equal", None, "Whether `a` differs from `b`.")
 GreaterThan = _comparison("greater_than", _REAL, "Whether `a` is greater than `b`.")
 GreaterThanEqual = _comparison("greater_than_equal", _REAL, "Whether `a` is greater than or equal to `b`.")

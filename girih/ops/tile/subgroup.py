@@ -73,3 +73,5 @@ def _operation(shape: str, operator: str) -> type[SubgroupOperation]:
 
 OPERATIONS = {(shape, operator): _operation(shape, operator) for shape in _SHAPES for operator in _WHAT}
 """The classes of the nine instructions by the two parts of their mnemonics, such as `("reduce", "add")`."""
+
+globals().update({declared.__name__: declared for declared in OPERATIONS.values()})
