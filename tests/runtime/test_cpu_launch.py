@@ -7,7 +7,7 @@ import gc
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,6 +37,9 @@ from tests.runtime.cpu_kernels import (
 )
 
 ARRAY = "%A: memref<i64x?>"
+
+Plain = Callable[[], None]
+OfThreads = Callable[[str], None]
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 1), (7, 3, 5), (1, 1, 4097), (100_000, 1, 1)])
@@ -233,8 +236,10 @@ import girih
 from tests.runtime.cpu_kernels import (
     COUNT, FAILS_AT_SEVEN, FAILS_WHEN_TWO_HAVE_BEGUN, SLOW, TAKES_60_MILLISECONDS, kernel,
 )
-from girih.runtime.cpu import pool
+from girih.runtime.cpu import launcher, pool
 ARRAY = "%A: memref<i64x?>"
+if "WAITING" in os.environ:
+    launcher.WAITING["linux"] = os.environ["WAITING"]
 counting = kernel(ARRAY, COUNT, workspace_bytes=64)
 def check(times=3, size=5000):
     data = np.zeros(size, np.int64)
@@ -246,7 +251,7 @@ def check(times=3, size=5000):
 
 @contextmanager
 def process(text: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs `SCRIPT` and a text."""
+    """A process that runs `SCRIPT` and a text; a variable `WAITING` takes the place of a row of `launcher.WAITING`."""
     import os
 
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **variables}

@@ -5,13 +5,25 @@ declare i32 @sched_getcpu()
 declare i32 @sched_setaffinity(i32, i64, ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
-; Sleep while a word has a value, at most for so long (null: for ever).
-define internal void @sleep(ptr %word, i32 %value, ptr %time) {
-  %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 128, i32 %value, ptr %time, ptr null, i64 0)
+; Before the first thread starts.
+define internal void @prepare(ptr %pool) {
   ret void
 }
 
-define internal void @wake(ptr %word, i64 %count) {
+; Sleep while a word has a value, at most for so many nanoseconds, less than a second; -1 is for ever.
+define internal void @sleep(ptr %pool, ptr %word, i32 %value, i64 %nanoseconds) {
+  %time = alloca [2 x i64]
+  %nanoseconds_at = getelementptr i8, ptr %time, i64 8
+  store i64 0, ptr %time
+  store i64 %nanoseconds, ptr %nanoseconds_at
+  %forever = icmp slt i64 %nanoseconds, 0
+  %limit = select i1 %forever, ptr null, ptr %time
+  %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 128, i32 %value, ptr %limit, ptr null, i64 0)
+  ret void
+}
+
+; Wake so many of the threads that sleep on a word, which has another value by now.
+define internal void @wake(ptr %pool, ptr %word, i64 %count) {
   %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 129, i64 %count, ptr null, ptr null, i64 0)
   ret void
 }
@@ -36,7 +48,7 @@ done:
   ret void
 }
 
-; What a new thread of the pool does first: it says which thread it is, and goes to its CPU.
+; A thread of the pool begins: it says who it is, and goes to its CPU.
 define internal void @settle(ptr %slot) {
 entry:
   %cpu_at = getelementptr i8, ptr %slot, i64 ${SLOT_CPU}
@@ -50,9 +62,9 @@ bind:
   %cpu = load atomic i32, ptr %cpu_at seq_cst, align 4
   call void @pin(i32 0, i32 %cpu)
   %wanted = load atomic i32, ptr %cpu_at seq_cst, align 4
-  %same = icmp eq i32 %cpu, %wanted
-  br i1 %same, label %bound, label %bind
-bound:
+  %bound = icmp eq i32 %cpu, %wanted
+  br i1 %bound, label %done, label %bind
+done:
   ret void
 }
 

@@ -1,6 +1,6 @@
 ; The pool of threads. Chunks of work-groups are claimed one by one by whoever is free.
 ;
-; A system's own file (cpu_linux.ll) has `sleep`, `wake`, `settle` and `make_way`.
+; A system's own file (cpu_linux.ll, cpu_posix.ll) has `prepare`, `sleep`, `wake`, `settle` and `make_way`.
 ;
 ; CLAIM holds {generation: 32 bits, next chunk: 32 bits}. A launch first makes the claims of the previous generation
 ; fail, then writes the job, then opens its own generation; a claim whose compare-and-exchange succeeds therefore
@@ -101,7 +101,7 @@ tell:
   %sleeps = icmp ne i32 %waiting, 0
   br i1 %sleeps, label %call, label %over
 call:
-  call void @wake(ptr %done_at, i64 1)
+  call void @wake(ptr %pool, ptr %done_at, i64 1)
   br label %over
 over:
   ret void
@@ -141,7 +141,7 @@ look_at_clock:
   br i1 %early, label %spin, label %rest
 rest:
   %more = atomicrmw add ptr %sleepers_at, i32 1 seq_cst
-  call void @sleep(ptr %generation_at, i32 %seen, ptr null)
+  call void @sleep(ptr %pool, ptr %generation_at, i32 %seen, i64 -1)
   %less = atomicrmw sub ptr %sleepers_at, i32 1 seq_cst
   %woken = load atomic i32, ptr %generation_at acquire, align 4
   %new = icmp ne i32 %woken, %seen
@@ -175,9 +175,10 @@ entry:
   %thread = alloca i64
   %every = alloca [128 x i8], align 8
   %before = alloca [128 x i8], align 8
+  call void @prepare(ptr %pool)
   ; Signals are for the threads of Python.
   %filled = call i32 @sigfillset(ptr %every)
-  %blocked = call i32 @pthread_sigmask(i32 2, ptr %every, ptr %before)
+  %blocked = call i32 @pthread_sigmask(i32 ${SET_MASK}, ptr %every, ptr %before)
   br label %next
 next:
   %number = phi i64 [ 0, %entry ], [ %following, %made ]
@@ -196,7 +197,7 @@ made:
   %following = add i64 %number, 1
   br label %next
 done:
-  %restored = call i32 @pthread_sigmask(i32 2, ptr %before, ptr null)
+  %restored = call i32 @pthread_sigmask(i32 ${SET_MASK}, ptr %before, ptr null)
   %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
   store atomic i64 %number, ptr %workers_at release, align 8
   ret i64 %number
@@ -224,10 +225,6 @@ entry:
   %forks_at = getelementptr i8, ptr %pool, i64 ${FORKS}
   %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
-  %time = alloca [2 x i64]
-  %nanoseconds_at = getelementptr i8, ptr %time, i64 8
-  store i64 0, ptr %time
-  store i64 ${CHECK_NANOSECONDS}, ptr %nanoseconds_at
   ; Sixteen chunks for each thread, but none so small that claiming it would cost as much, and none so large that the
   ; others would wait for the last; at most 2^30 of them.
   %workers = load i64, ptr %workers_at
@@ -267,7 +264,7 @@ entry:
   br i1 %asleep, label %rouse, label %begin
 rouse:
   %others = sub i64 %chunks, 1
-  call void @wake(ptr %generation_at, i64 %others)
+  call void @wake(ptr %pool, ptr %generation_at, i64 %others)
   br label %begin
 begin:
   %workspace = load ptr, ptr %workspace_at
@@ -317,7 +314,7 @@ wait:
   %complete = icmp eq i32 %done, %final
   br i1 %complete, label %over, label %doze
 doze:
-  call void @sleep(ptr %done_at, i32 %done, ptr %time)
+  call void @sleep(ptr %pool, ptr %done_at, i32 %done, i64 ${CHECK_NANOSECONDS})
   %after = load atomic i32, ptr %done_at acquire, align 4
   %ended = icmp eq i32 %after, %final
   %told = icmp ne i32 %outcome, ${FINISHED}

@@ -17,10 +17,11 @@ from girih.recursion import recursion_room
 
 if TYPE_CHECKING:
     from girih.back.llvm.cpu.compile import Lowered
+    from girih.back.llvm.cpu.machine.abi import CompiledKernel
     from girih.runtime.cache import Cache
     from girih.runtime.cpu.kernel import CpuKernel
 
-__all__ = ["CpuExecutor", "assembled", "linked", "lowered", "processor"]
+__all__ = ["CpuExecutor", "assembled", "compiled", "linked", "lowered", "processor"]
 
 
 def processor(name: str) -> Cpu:
@@ -119,10 +120,15 @@ def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEF
     kept = _kept(function, cache, key)
     if kept is not None:
         return kept
+    made = compiled(function, cpu, checks, limits)
+    cache.put(key, made.to_bytes())
+    return CpuKernel(function, made)
+
+
+def compiled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits) -> CompiledKernel:
+    """The kernel with its object file, compiled now. Raises `CompileError` for a kernel that the target refuses."""
     made = lowered(function, cpu, checks, limits)
-    compiled = replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
-    cache.put(key, compiled.to_bytes())
-    return CpuKernel(function, compiled)
+    return replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
 
 
 def _kept(function: Function, cache: Cache, key: str) -> CpuKernel | None:
@@ -135,9 +141,9 @@ def _kept(function: Function, cache: Cache, key: str) -> CpuKernel | None:
     if kept is None:
         return None
     try:
-        compiled = CompiledKernel.from_bytes(kept)
-        code = link(compiled.object, [compiled.symbol])
+        made = CompiledKernel.from_bytes(kept)
+        code = link(made.object, [made.symbol])
     except (ValueError, InternalError) as error:
         cache.drop(key, error.message if isinstance(error, InternalError) else str(error))
         return None
-    return CpuKernel(function, compiled, code)
+    return CpuKernel(function, made, code)

@@ -31,9 +31,11 @@ _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
-# CLOCK_MONOTONIC: include/uapi/linux/time.h; time.h of macOS.
-_CLOCKS = {"linux": 1, "darwin": 6}
+# CLOCK_MONOTONIC and SIG_SETMASK: include/uapi/linux/time.h, asm-generic/signal-defs.h; time.h, sys/signal.h of macOS.
+_SYSTEMS = {"linux": {"CLOCK": 1, "SET_MASK": 2}, "darwin": {"CLOCK": 6, "SET_MASK": 3}}
 
+WAITING = {"linux": "cpu_linux.ll", "darwin": "cpu_posix.ll"}
+"""By system, the text that says how the threads of a pool wait. On others there is no pool."""
 
 _EXTERNAL = re.compile(r"^(?:declare [^@]*)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
 """A line that declares a function, or a variable, of another library."""
@@ -105,11 +107,12 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
         **pool.NUMBERS,
         **entry.NUMBERS,
         **_SYSTEM_CALLS[cpu.family],
-        "CLOCK": _CLOCKS.get(platform, 1),
+        **_SYSTEMS.get(platform, _SYSTEMS["linux"]),
         "PAUSE_DECLARATION": declaration,
         "PAUSE": pause,
     }
-    pool_texts = ["cpu_threads.ll", "cpu_linux.ll"] if platform == "linux" else ["cpu_alone.ll"]
+    waiting = WAITING.get(platform)
+    pool_texts = ["cpu_threads.ll", waiting] if waiting else ["cpu_alone.ll"]
     texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll"]
     folder = files("girih.runtime.cpu")
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)

@@ -1,10 +1,11 @@
 """The threads that execute work-groups: one pool for the process, in which the thread that launches takes part.
 
-The threads are started by the first launch that is worth it, each bound to a CPU of its own, and stay. Between launches
-they spin for a fifth of a millisecond, then sleep. `GIRIH_NUM_THREADS` says how many threads a launch uses, the calling
-one included; otherwise as many as the CPUs that the process may use, by its affinity and the quota of its control
-group. While one Python thread uses the pool, launches of others run on their own threads alone. A forked child starts
-a pool of its own when it needs one. Elsewhere than on Linux a launch runs on the calling thread alone.
+The threads are started by the first launch that is worth it and stay; on Linux each is bound to a CPU of its own.
+Between launches they spin for a fifth of a millisecond, then sleep. `GIRIH_NUM_THREADS` says how many threads a launch
+uses, the calling one included; otherwise as many as the CPUs that the process may use, by its affinity and the quota of
+its control group. While one Python thread uses the pool, launches of others run on their own threads alone. A forked
+child starts a pool of its own when it needs one. Elsewhere than on Linux and macOS a launch runs on the calling thread
+alone.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ LAYOUT = {
     "STRIDE": 688,
     "WORKERS": 696,
     "THREADS": 704,
+    "MUTEX": 768,
+    "CONDITION": 832,
     "BUSY": 896,
     "CALLER_CPU": 900,
     "FREE_CPU": 904,
@@ -49,7 +52,10 @@ LAYOUT = {
     "SLOT_THREAD": 16,
     "SLOT_CPU": 20,
 }
-"""Offsets in the memory of a pool, in bytes; a slot starts with the address of the pool."""
+"""Offsets in the memory of a pool, in bytes; a slot starts with the address of the pool.
+
+A mutex of POSIX threads has at most 64 bytes, a condition variable 48, on Linux and on macOS.
+"""
 
 RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3, "FORKED": 4}
 """The ways in which a launch ends."""

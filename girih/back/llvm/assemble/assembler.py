@@ -141,7 +141,10 @@ def _host() -> Cpu:
 @lru_cache(maxsize=1)
 def _detected() -> Cpu:
     binding = llvm()
-    triple = str(Triple.parsed(str(binding.get_default_triple())))
+    try:
+        triple = str(Triple.parsed(str(binding.get_default_triple())))
+    except ValueError as error:
+        raise ValueError(f"{error}; on this machine load programs with target='interpreter'") from None
     features = binding.get_host_cpu_features()
     host = Cpu(str(binding.get_host_cpu_name()), str(features.flatten()), triple, frozenset())
     if host.family == "aarch64":
