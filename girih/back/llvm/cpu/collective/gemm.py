@@ -20,6 +20,7 @@ from girih.back.llvm.cpu.collective import gemm_packed, gemm_tiles, gemm_vector
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.microkernel import most_accumulators
+from girih.back.llvm.cpu.collective.packing_plan import takes_pairs
 from girih.back.llvm.cpu.collective.panels import Panels
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.collective.sums import PIECE_BYTES
@@ -176,7 +177,7 @@ def _near(p: Product) -> Val:
 
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     """A product of matrices whose sizes are known: one way, chosen here."""
-    pairs = gemm_packed.takes_pairs(product.e.target, product.e.compute, product.a, product.b)
+    pairs = takes_pairs(product.e.target, product.e.compute, product.a, product.b)
     small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
     pitch = product.a.strides[1]
     near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
