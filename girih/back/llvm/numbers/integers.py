@@ -56,8 +56,7 @@ def _remainder(w: Writer, a: Val, b: Val) -> Val:
         return w.binary("srem", a, b)
     none, minus = w.compare("eq", b, zero(b.type)), w.compare("eq", b, _same(-1, b))
     divisor = _harmless(w, b, none, minus)
-    if lanes(a.type) == 1 or bits(a.type) == 64:
-        return w.binary("srem", a, divisor)
+    # By the quotient, which a program that takes a number apart computes as well: division is slow.
     return w.sub(a, w.mul(_quotient(w, a, divisor), divisor))
 
 

@@ -5,17 +5,19 @@ If the layout allows, the tile is a window of the memory, with one distance betw
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 
 from girih.analysis.tensors import COLUMN, ROW
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import Window, shared_operand, together
-from girih.back.llvm.emit.text import Operand, integer
+from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.tensor_values import quotient, shared_layout, shared_view
 from girih.back.llvm.lower.tiles.tensor import TensorOp, TensorTile, base_of, known_numbers
 from girih.back.llvm.numbers import addresses
-from girih.back.llvm.numbers.addresses import Extent
+from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.ir.types import ClampMode, CoopMatrix
 from girih.lazy_dataclass import dataclass
 
@@ -41,7 +43,50 @@ class TensorAccess(TensorTile):
         rows, columns = self.type.shape
         edges = (integer(0), integer(rows), integer(0), integer(columns))
         inside = None if self.always_inside else self.inside
+        if inside is not None and self.is_cut:
+            edges = self._edges()
         return Window(self.type, pointer, self._bytes(strides[0]), self._bytes(strides[1]), inside, *edges)
+
+    # --- windows at the edge of the tensor -----------------------------------------------
+
+    @cached_property
+    def is_cut(self) -> bool:
+        """Whether neighbouring rows and columns lie inside the tensor, and the rest is zero or dropped."""
+        if self.digits is None or not (self.store or self._is_zero_outside):
+            return False
+        return all(
+            not digits
+            or (len(digits) == 1 and digits[0].divisor == 1 and digits[0].whole and digits[0].largest < 2**31)
+            for digits in self.digits
+        )
+
+    @property
+    def _is_zero_outside(self) -> bool:
+        return self.layout.mode is ClampMode.CONSTANT and self.layout.clamp_value.part.literal == 0
+
+    def _edges(self) -> tuple[Val, Val, Val, Val]:
+        """The first row inside the tensor, the end of those rows, and the same of columns."""
+        w = self.code.w
+        assert self.digits is not None
+        ranges = [(integer(0), integer(extent)) for extent in self.type.shape]
+        anywhere = integer(1, "i1")
+        for digits, offset, size in zip(self.digits, self.layout.offset, self.layout.dimension, strict=True):
+            start, extent = as_scalar(offset).part, w.smaller(as_scalar(size).part, 2**31)
+            if not digits:
+                below = w.binary("and", w.compare("sge", start, 0), w.compare("slt", start, extent))
+                anywhere = w.binary("and", anywhere, below)
+                continue
+            (digit,) = digits
+            first, end = (
+                w.smaller(_steps_to(w, distance, digit.weight), digit.extent)
+                for distance in (w.sub(0, start), w.sub(extent, start))
+            )
+            before = ranges[digit.axis]
+            ranges[digit.axis] = w.larger(before[0], first), w.smaller(before[1], end)
+        (top, bottom), columns = ranges
+        return top, w.select(anywhere, bottom, integer(0)), *columns
+
+    # --- distances -----------------------------------------------------------------------
 
     @property
     def always_inside(self) -> bool:
@@ -73,6 +118,12 @@ class TensorAccess(TensorTile):
         places = [sum(d.of(x) * s for (_, d), s in zip(items, known, strict=True)) for x in range(extent)]
         steps = {b - a for a, b in pairwise(places)}
         return steps.pop() if len(steps) == 1 else None
+
+
+def _steps_to(w: Writer, distance: Val, weight: int) -> Val:
+    """The steps of a size that reach a distance; none for one behind."""
+    held = w.add(w.larger(distance, 0), weight - 1)
+    return held if weight == 1 else w.binary("udiv", held, weight)
 
 
 def tensor_of(code: CpuCode, op: TensorOp, type: CoopMatrix, unit: int) -> TensorAccess:

@@ -64,7 +64,9 @@ def window_of(tensor: TensorAccess) -> Window | None:
     window = tensor.window()
     if window is None and tensor.digits is None and not tensor.clips:
         tensor.code.remarks.note(remarks.tensor())
-    return None if window is None else replace(window, elsewhere=Move(tensor), span=tensor.op.span)
+    if window is None:
+        return None
+    return replace(window, elsewhere=None if tensor.is_cut else Move(tensor), span=tensor.op.span)
 
 
 def copied(tensor: TensorAccess, before: Matrix) -> InMemory:

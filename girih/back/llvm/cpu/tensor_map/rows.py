@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
@@ -73,17 +74,39 @@ class RowCopy(ABC):
     def simple_rows(self, number: Val, offset: Val, count: Val, stride: Val) -> None:
         """Write the copy of rows that are copied as they are, from the one with this number and offset on."""
         w = self.w
-        wide = w.binary("and", self.row_bytes, -WIDE)
         distance = w.select(w.compare("sle", self.row_bytes, integer(_LONG)), w.mul(stride, AHEAD), integer(0))
         with w.loop(0, count) as rows:
-            there = w.at(self.base, w.add(w.add(offset, self.start), w.mul(rows.index, stride)))
-            here = w.at(self.local, w.mul(w.add(number, rows.index), self.pitch))
-            with w.loop(0, wide, WIDE) as loop:
-                byte = w.at(there, loop.index)
-                w.prefetch(w.at(byte, distance), write=self.stores)
-                self.between(byte, w.at(here, loop.index), WIDE)
-            with w.loop(wide, self.row_bytes, CHUNK) as loop:
-                self.between(w.at(there, loop.index), w.at(here, loop.index), CHUNK)
+            beginning = w.add(offset, w.mul(rows.index, stride))
+            self._simple_row(w.add(number, rows.index), beginning, lambda byte: w.at(byte, distance))
+
+    def _simple_row(self, number: Val, offset: Val, ahead: Callable[[Val], Val] | None) -> None:
+        """Write the copy of a row as it is; `ahead` says what is fetched for a later one."""
+        w = self.w
+        wide = w.binary("and", self.row_bytes, -WIDE)
+        there, here = w.at(self.base, w.add(offset, self.start)), w.at(self.local, w.mul(number, self.pitch))
+        with w.loop(0, wide, WIDE) as loop:
+            byte = w.at(there, loop.index)
+            if ahead is not None:
+                w.prefetch(ahead(byte), write=self.stores)
+            self.between(byte, w.at(here, loop.index), WIDE)
+        with w.loop(wide, self.row_bytes, CHUNK) as loop:
+            self.between(w.at(there, loop.index), w.at(here, loop.index), CHUNK)
+
+    def any_row(self, number: Val, offset: Val, inside: Val) -> None:
+        """Write the copy of a row, in the simple way where that is right."""
+        if self.unchanged is None:
+            self.row(number, offset, inside)
+            return
+
+        def simple() -> list[Val]:
+            self._simple_row(number, offset, None)
+            return []
+
+        def general() -> list[Val]:
+            self.row(number, offset, inside)
+            return []
+
+        self.w.either(self.w.binary("and", self.unchanged, inside), simple, general)
 
     def field(self, number: int) -> Val:
         """A word of the descriptor."""
@@ -199,7 +222,7 @@ def each_gathered_row(rows: RowCopy) -> None:
         rows.fetch(w.mul(rows.operand(w.add(loop.index, 1)), one.stride))
     with w.loop(0, 4) as loop:
         position = rows.operand(w.add(loop.index, 1))
-        rows.row(loop.index, w.mul(position, one.stride), w.compare("ult", position, one.size))
+        rows.any_row(loop.index, w.mul(position, one.stride), w.compare("ult", position, one.size))
 
 
 def each_pixel(rows: RowCopy) -> None:
@@ -217,7 +240,7 @@ def each_pixel(rows: RowCopy) -> None:
         for position, one in zip(pixel, (*spatial, image, channel_slice), strict=True):
             inside = w.binary("and", inside, w.compare("ult", position, one.size))
             offset = w.add(offset, w.mul(position, one.stride))
-        rows.row(loop.index, offset, inside)
+        rows.any_row(loop.index, offset, inside)
         loop.following = _advanced(w, cursor, number, spatial, image)
 
 
