@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,7 +18,7 @@ from girih.back.llvm.lower.launch.record import RECORD_BYTES, STOPPED
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
-from girih.runtime.cpu import entry, pool, slots
+from girih.runtime.cpu import entry, slots
 from girih.runtime.cpu.executor import linked
 from girih.runtime.cpu.jit import link
 from girih.runtime.cpu.kernel import CpuKernel
@@ -35,6 +31,7 @@ from tests.runtime.cpu_kernels import (
     kernel,
     machine_code,
 )
+from tests.runtime.cpu_processes import output
 
 ARRAY = "%A: memref<i64x?>"
 
@@ -228,84 +225,6 @@ def test_a_compiled_kernel_looks_for_the_end_of_the_launch_before_each_work_grou
 
 
 # --- whole processes -----------------------------------------------------------------------
-
-SCRIPT = """
-import os, signal, sys, threading, time
-import numpy as np
-import girih
-from tests.runtime.cpu_kernels import (
-    COUNT, FAILS_AT_SEVEN, FAILS_WHEN_TWO_HAVE_BEGUN, SLOW, TAKES_60_MILLISECONDS, kernel,
-)
-from girih.runtime.cpu import launcher, pool
-ARRAY = "%A: memref<i64x?>"
-if "WAITING" in os.environ:
-    launcher.WAITING["linux"] = os.environ["WAITING"]
-counting = kernel(ARRAY, COUNT, workspace_bytes=64)
-def check(times=3, size=5000):
-    data = np.zeros(size, np.int64)
-    for _ in range(times):
-        counting.launch((size, 1, 1), (data,))
-    assert (data == times).all()
-"""
-
-
-@contextmanager
-def process(text: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs `SCRIPT` and a text; a variable `WAITING` takes the place of a row of `launcher.WAITING`."""
-    import os
-
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **variables}
-    with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT + text],
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as running:
-        yield running
-
-
-def output(text: str, **variables: str) -> str:
-    with process(text, **variables) as running:
-        found, _ = running.communicate(timeout=60)
-    assert running.returncode == 0, found
-    return found.strip()
-
-
-@pytest.mark.parametrize("threads", ["5", *long(["1", "2"])])
-def test_the_number_of_threads(threads: str) -> None:
-    text = "check(); print(pool.process_pool().workers, len(os.listdir('/proc/self/task')) - 1)"
-    others = str(int(threads) - 1)
-    assert output(text, GIRIH_NUM_THREADS=threads, OPENBLAS_NUM_THREADS="1") == f"{others} {others}"
-
-
-BOUND = """
-def workers():
-    return [int(task) for task in os.listdir('/proc/self/task') if int(task) != os.getpid()]
-def bound():
-    # A thread binds itself, when it first runs.
-    return [mask for mask in map(os.sched_getaffinity, workers()) if len(mask) == 1]
-check()
-every = os.sched_getaffinity(0)
-while len(bound()) < min(len(workers()), len(every) - 1):
-    check()
-"""
-
-
-def test_threads_are_bound_to_different_cpus() -> None:
-    text = f"{BOUND}\nassert len(set(map(tuple, bound()))) == len(bound()) == min(2, len(every) - 1), bound()"
-    output(text, GIRIH_NUM_THREADS="3", OPENBLAS_NUM_THREADS="1")
-
-
-def test_a_worker_makes_way_for_the_caller() -> None:
-    text = """
-for _ in range(2):
-    for cpu in every:
-        os.sched_setaffinity(0, {cpu})
-        check()
-        assert len(every) == 1 or {cpu} not in bound(), (cpu, bound())
-"""
-    output(BOUND + text, OPENBLAS_NUM_THREADS="1")
 
 
 def test_without_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -539,13 +458,6 @@ print(before == flags.value == 0x80)
     assert output(text, PYTHONMALLOC="debug") == "True"
 
 
-def test_a_wrong_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ("0", "-3", "many", "99999", "2.5"):
-        monkeypatch.setenv("GIRIH_NUM_THREADS", wrong)
-        with pytest.raises(ValueError, match="GIRIH_NUM_THREADS is a number of threads from 1 to 1024"):
-            pool.thread_count()
-
-
 def test_kernels_are_seen_by_profilers_and_debuggers() -> None:
     text = """
 check()
@@ -585,39 +497,3 @@ def test_nothing_stays_of_code_that_was_unloaded() -> None:
     for _ in range(320):
         link(code, ["kernel"])
     assert tell().sizes[7] - before < 320 * 1024
-
-
-# --- quotas --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("files", "quota"),
-    [
-        ({}, None),
-        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "150000 100000\n"}, 1.5),
-        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "300000 100000\n"}, 3.0),
-        ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, None),
-        (
-            {
-                "proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n",
-                "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "50000\n",
-                "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n",
-            },
-            0.5,
-        ),
-        (
-            {
-                "proc/self/cgroup": "4:cpu:/not/here\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
-            None,
-        ),
-    ],
-)
-def test_the_quota_of_a_control_group(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
-    for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    assert pool._quota(tmp_path) == quota

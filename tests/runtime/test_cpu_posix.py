@@ -7,6 +7,8 @@ import pytest
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.runtime.cpu.launcher import WAITING, launcher_text, needed
 from tests.runtime import test_cpu_launch as linux
+from tests.runtime import test_cpu_pool as pool
+from tests.runtime.cpu_processes import output
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ data = np.zeros(1, np.int64)
 kernel(ARRAY, TAKES_60_MILLISECONDS).launch((5, 1, 1), (data,))
 print(pool.process_pool().workers, data[0])
 """
-    assert linux.output(text, GIRIH_NUM_THREADS="3").split() == ["asked", "2", "5"]
+    assert output(text, GIRIH_NUM_THREADS="3").split() == ["asked", "2", "5"]
 
 
 @pytest.mark.long
@@ -54,7 +56,7 @@ def test_as_on_linux(test: linux.Plain) -> None:
 @pytest.mark.parametrize(
     "test",
     [
-        linux.test_the_number_of_threads,
+        pool.test_the_number_of_threads,
         linux.test_an_interrupt_ends_a_launch,
         linux.test_signal_handlers_run_during_a_launch,
         linux.test_an_interrupt_waits_for_the_work_groups_that_run,

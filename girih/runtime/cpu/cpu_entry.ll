@@ -97,20 +97,9 @@ prepare:
   store i64 %y, ptr %y_at
   store i64 %z, ptr %z_at
   store ptr %record, ptr %record_at
-  %kernel_at = getelementptr i8, ptr %description, i64 ${D_KERNEL}
-  %pool_at = getelementptr i8, ptr %description, i64 ${D_POOL}
-  %bytes_at = getelementptr i8, ptr %description, i64 ${D_WORKSPACE_BYTES}
-  %serial_at = getelementptr i8, ptr %description, i64 ${D_SERIAL_GROUPS}
-  %kernel = load ptr, ptr %kernel_at
-  %pool = load ptr, ptr %pool_at
-  %bytes = load i64, ptr %bytes_at
-  %serial_groups = load i64, ptr %serial_at
-  %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
-  %untimed_groups = load i64, ptr %untimed_at
   %state = call ptr @PyEval_SaveThread()
   store ptr %state, ptr %context
-  %result = call i32 @launch(ptr %pool, ptr %kernel, ptr %slots, i64 %groups, i64 %serial_groups,
-                             i64 %untimed_groups, i64 %bytes, ptr @check_signals, ptr %context)
+  %result = call i32 @launch(ptr %description, ptr %slots, i64 %groups, ptr @check_signals, ptr %context)
   %saved = load ptr, ptr %context
   call void @PyEval_RestoreThread(ptr %saved)
   switch i32 %result, label %finished [ i32 ${NO_MEMORY}, label %no_memory

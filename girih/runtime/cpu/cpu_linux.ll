@@ -1,12 +1,15 @@
-; What the pool (cpu_threads.ll) asks of Linux: to sleep on a word and to wake who sleeps, and CPUs for its threads.
+; What the pool (cpu_threads.ll) asks of Linux: to sleep on a word and to wake who sleeps, CPUs for its threads, large pages.
 
 declare i64 @syscall(i64, ...)
 declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i32 @sched_setaffinity(i32, i64, ptr)
+declare i32 @madvise(ptr, i64, i32)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 ; Before the first thread starts.
 define internal void @prepare(ptr %pool) {
+  call void @place(ptr %pool)
   ret void
 }
 
@@ -25,6 +28,25 @@ define internal void @sleep(ptr %pool, ptr %word, i32 %value, i64 %nanoseconds) 
 ; Wake so many of the threads that sleep on a word, which has another value by now.
 define internal void @wake(ptr %pool, ptr %word, i64 %count) {
   %ignored = call i64 (i64, ...) @syscall(i64 ${FUTEX}, ptr %word, i64 129, i64 %count, ptr null, ptr null, i64 0)
+  ret void
+}
+
+; Ask for large pages where memory is worth some; the system may have none.
+define internal void @with_large_pages(ptr %memory, i64 %bytes) {
+entry:
+  %start = ptrtoint ptr %memory to i64
+  %up = add i64 %start, 4095
+  %first = and i64 %up, -4096
+  %end = add i64 %start, %bytes
+  %last = and i64 %end, -4096
+  %length = sub i64 %last, %first
+  %much = icmp sge i64 %length, ${LARGE_BYTES}
+  br i1 %much, label %advise, label %done
+advise:
+  %page = inttoptr i64 %first to ptr
+  %ignored = call i32 @madvise(ptr %page, i64 %length, i32 ${HUGE_PAGES})
+  br label %done
+done:
   ret void
 }
 
@@ -65,6 +87,144 @@ bind:
   %bound = icmp eq i32 %cpu, %wanted
   br i1 %bound, label %done, label %bind
 done:
+  ret void
+}
+
+; The CPUs that the calling thread may run on are those of its launches; they are looked at again after 50 ms, because a
+; control group, or whoever else may, changes them.
+define internal void @follow_cpus(ptr %pool) {
+entry:
+  %mask = alloca [${MASK_BYTES} x i8], align 8
+  %mask_at = getelementptr i8, ptr %pool, i64 ${MASK}
+  %looked_at = getelementptr i8, ptr %pool, i64 ${LOOKED}
+  %now = call i64 @now()
+  %looked = load i64, ptr %looked_at
+  %since = sub i64 %now, %looked
+  %due = icmp uge i64 %since, ${CHECK_NANOSECONDS}
+  br i1 %due, label %look, label %done
+look:
+  store i64 %now, ptr %looked_at
+  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 ${MASK_BYTES}, i1 false)
+  %refused = call i32 @sched_getaffinity(i32 0, i64 ${MASK_BYTES}, ptr %mask)
+  %known = icmp eq i32 %refused, 0
+  br i1 %known, label %word, label %done
+word:
+  %at = phi i64 [ 0, %look ], [ %next, %equal ]
+  %old_at = getelementptr i8, ptr %mask_at, i64 %at
+  %new_at = getelementptr i8, ptr %mask, i64 %at
+  %old = load i64, ptr %old_at
+  %new = load i64, ptr %new_at
+  %same = icmp eq i64 %old, %new
+  br i1 %same, label %equal, label %changed
+equal:
+  %next = add i64 %at, 8
+  %more = icmp ult i64 %next, ${MASK_BYTES}
+  br i1 %more, label %word, label %done
+changed:
+  call void @place(ptr %pool)
+  br label %done
+done:
+  ret void
+}
+
+; Give each thread a CPU of its own out of those that the calling thread may use, but nobody the one that it is on. Threads
+; for which there is no CPU have a rest, unless the user said how many there are: then they run on any of these CPUs.
+define internal void @place(ptr %pool) {
+entry:
+  %mask_at = getelementptr i8, ptr %pool, i64 ${MASK}
+  %free_at = getelementptr i8, ptr %pool, i64 ${FREE_CPU}
+  %caller_at = getelementptr i8, ptr %pool, i64 ${CALLER_CPU}
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %threads_at = getelementptr i8, ptr %pool, i64 ${THREADS}
+  %asked_at = getelementptr i8, ptr %pool, i64 ${ASKED}
+  %active_at = getelementptr i8, ptr %pool, i64 ${ACTIVE}
+  %epoch_at = getelementptr i8, ptr %pool, i64 ${EPOCH}
+  %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
+  call void @llvm.memset.p0.i64(ptr %mask_at, i8 0, i64 ${MASK_BYTES}, i1 false)
+  %refused = call i32 @sched_getaffinity(i32 0, i64 ${MASK_BYTES}, ptr %mask_at)
+  %here = call i32 @sched_getcpu()
+  store i32 %here, ptr %free_at
+  store i32 %here, ptr %caller_at
+  %threads = load i64, ptr %threads_at
+  %others = sub i64 %threads, 1
+  br label %look
+look:
+  %cpu = phi i32 [ -1, %entry ], [ %cpu_after, %given ]
+  %number = phi i64 [ 0, %entry ], [ %following, %given ]
+  %left = icmp ult i64 %number, %others
+  br i1 %left, label %find, label %placed
+find:
+  %before = phi i32 [ %cpu, %look ], [ %candidate, %other ]
+  %candidate = add i32 %before, 1
+  %in_mask = icmp slt i32 %candidate, ${MASK_CPUS}
+  br i1 %in_mask, label %test, label %give
+test:
+  %byte = lshr i32 %candidate, 3
+  %low = and i32 %candidate, 7
+  %bit = trunc i32 %low to i8
+  %bits_at = getelementptr i8, ptr %mask_at, i32 %byte
+  %bits = load i8, ptr %bits_at
+  %shifted = lshr i8 %bits, %bit
+  %set = trunc i8 %shifted to i1
+  %mine = icmp eq i32 %candidate, %here
+  %not_mine = xor i1 %mine, true
+  %free = and i1 %set, %not_mine
+  br i1 %free, label %give, label %other
+other:
+  br label %find
+give:
+  %chosen = phi i32 [ %candidate, %test ], [ -1, %find ]
+  %cpu_after = phi i32 [ %candidate, %test ], [ ${MASK_CPUS}, %find ]
+  %offset = mul i64 %number, ${SLOT_BYTES}
+  %from = add i64 %offset, ${SLOTS}
+  %slot = getelementptr i8, ptr %pool, i64 %from
+  %cpu_at = getelementptr i8, ptr %slot, i64 ${SLOT_CPU}
+  %thread_at = getelementptr i8, ptr %slot, i64 ${SLOT_THREAD}
+  store atomic i32 %chosen, ptr %cpu_at seq_cst, align 4
+  %thread = load atomic i32, ptr %thread_at seq_cst, align 4
+  %running = icmp ne i32 %thread, 0
+  br i1 %running, label %move, label %given
+move:
+  %bound = icmp sge i32 %chosen, 0
+  br i1 %bound, label %bind, label %loosen
+bind:
+  call void @pin(i32 %thread, i32 %chosen)
+  br label %given
+loosen:
+  %ignored = call i32 @sched_setaffinity(i32 %thread, i64 ${MASK_BYTES}, ptr %mask_at)
+  br label %given
+given:
+  %following = add i64 %number, 1
+  br label %look
+placed:
+  %asked = load i64, ptr %asked_at
+  %fixed = icmp ne i64 %asked, 0
+  br i1 %fixed, label %all, label %count
+; Threads have CPUs in order: those without one are the last.
+count:
+  %having = phi i64 [ 0, %placed ], [ %one_more, %next ]
+  %some = icmp ult i64 %having, %others
+  br i1 %some, label %next, label %all
+next:
+  %its_offset = mul i64 %having, ${SLOT_BYTES}
+  %its_from = add i64 %its_offset, ${SLOTS}
+  %its_slot = getelementptr i8, ptr %pool, i64 %its_from
+  %its_cpu_at = getelementptr i8, ptr %its_slot, i64 ${SLOT_CPU}
+  %its_cpu = load atomic i32, ptr %its_cpu_at monotonic, align 4
+  %has = icmp sge i32 %its_cpu, 0
+  %one_more = add i64 %having, 1
+  br i1 %has, label %count, label %all
+all:
+  %useful = phi i64 [ %others, %placed ], [ %having, %count ], [ %having, %next ]
+  ; Not all may have started; -1, the largest number, where none has been started yet.
+  %workers = load atomic i64, ptr %workers_at acquire, align 8
+  %active = call i64 @llvm.umin.i64(i64 %useful, i64 %workers)
+  store atomic i64 %active, ptr %active_at release, align 8
+  %epoch = load i32, ptr %epoch_at
+  %epoch_after = add i32 %epoch, 1
+  store atomic i32 %epoch_after, ptr %epoch_at seq_cst, align 4
+  call void @wake(ptr %pool, ptr %epoch_at, i64 2147483647)
+  call void @wake(ptr %pool, ptr %generation_at, i64 2147483647)
   ret void
 }
 

@@ -82,3 +82,13 @@ define internal void @settle(ptr %slot) {
 define internal void @make_way(ptr %pool) {
   ret void
 }
+
+; The same where CPUs change.
+define internal void @follow_cpus(ptr %pool) {
+  ret void
+}
+
+; Large pages are up to the system, too.
+define internal void @with_large_pages(ptr %memory, i64 %bytes) {
+  ret void
+}

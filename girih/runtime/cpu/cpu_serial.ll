@@ -24,10 +24,21 @@ define internal i64 @now() {
 
 ; How a launch ended: ${FINISHED}, ${NO_MEMORY}, ${INTERRUPTED}, ${FORKED} in a child whose other threads are gone, or
 ; ${NOT_STARTED} where the pool must be started first.
-define internal i32 @launch(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                            i64 %untimed_groups, i64 %workspace_bytes, ptr %check, ptr %context) {
+define internal i32 @launch(ptr %description, ptr %arguments, i64 %groups, ptr %check, ptr %context) {
 entry:
   %own = alloca ptr
+  %pace = alloca [${PACE_WORDS} x i64], align 8
+  %kernel_at = getelementptr i8, ptr %description, i64 ${D_KERNEL}
+  %pool_at = getelementptr i8, ptr %description, i64 ${D_POOL}
+  %bytes_at = getelementptr i8, ptr %description, i64 ${D_WORKSPACE_BYTES}
+  %serial_at = getelementptr i8, ptr %description, i64 ${D_SERIAL_GROUPS}
+  %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
+  %learned_at = getelementptr i8, ptr %description, i64 ${D_LEARNED}
+  %kernel = load ptr, ptr %kernel_at
+  %pool = load ptr, ptr %pool_at
+  %workspace_bytes = load i64, ptr %bytes_at
+  %serial_groups = load i64, ptr %serial_at
+  %untimed_groups = load i64, ptr %untimed_at
   store ptr null, ptr %own
   %small = icmp ule i64 %groups, %serial_groups
   %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
@@ -55,8 +66,8 @@ no_memory:
   ret i32 ${NO_MEMORY}
 beside_run:
   %own_workspace = load ptr, ptr %own
-  %beside_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %own_workspace, i64 %groups, i64 %untimed_groups,
-                                    ptr %check, ptr %context)
+  %beside_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %own_workspace, i64 0, i64 %groups,
+                                    i64 %untimed_groups, ptr %check, ptr %context)
   call void @free(ptr %own_workspace)
   ret i32 %beside_result
 grow:
@@ -70,19 +81,57 @@ choose:
   %forks = load i64, ptr %forks_at
   %alone = icmp sle i64 %workers, 0
   %serially = or i1 %alone, %small
-  br i1 %serially, label %serial, label %parallel
-serial:
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %workspace = load ptr, ptr %workspace_at
-  %serial_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
-                                    ptr %check, ptr %context)
+  br i1 %serially, label %serial, label %weigh
+; What earlier launches took for a work-group says whether this one is worth the other threads.
+weigh:
+  %worth = call i64 @worth(ptr %pool)
+  %learned = load atomic i64, ptr %learned_at monotonic, align 8
+  %product = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %learned, i64 %groups)
+  %estimate = extractvalue { i64, i1 } %product, 0
+  %endless = extractvalue { i64, i1 } %product, 1
+  %limit = shl i64 %worth, ${LEARNED_SHIFT}
+  %much = icmp uge i64 %estimate, %limit
+  %unknown = icmp eq i64 %learned, 0
+  %worthy = or i1 %much, %endless
+  %threads = or i1 %worthy, %unknown
+  br i1 %threads, label %parallel, label %try
+; It begins on this thread; what is left when twice as much time has passed goes to all threads after all.
+try:
+  %size = call i64 @llvm.umax.i64(i64 %untimed_groups, i64 1)
+  call void @begin(ptr %pace, i64 %size, ptr null)
+  call void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context)
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %until_at = getelementptr i64, ptr %pace, i64 9
+  %begun = load i64, ptr %ended_at
+  %twice = shl i64 %worth, 1
+  %until = add i64 %begun, %twice
+  store i64 %until, ptr %until_at
+  %try_result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
+                                 ptr %check, ptr %context)
+  %reached_at = getelementptr i64, ptr %pace, i64 10
+  %reached = load i64, ptr %reached_at
+  %ended = load i64, ptr %ended_at
+  call void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %reached)
+  %rest = icmp ult i64 %reached, %groups
+  br i1 %rest, label %see_forks, label %release
+see_forks:
+  %forks_tried = load i64, ptr %forks_at
+  %forked = icmp ne i64 %forks_tried, %forks
+  br i1 %forked, label %serial, label %parallel
+serial:
+  %serial_from = phi i64 [ 0, %choose ], [ %reached, %see_forks ]
+  %serial_result = call i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %serial_from, i64 %groups,
+                                    i64 %untimed_groups, ptr %check, ptr %context)
   br label %release
 parallel:
-  %parallel_result = call i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                                        i64 %untimed_groups, ptr %check, ptr %context)
+  %from = phi i64 [ 0, %weigh ], [ %reached, %see_forks ]
+  %parallel_result = call i32 @parallel(ptr %description, ptr %arguments, i64 %from, i64 %groups, ptr %check,
+                                        ptr %context)
   br label %release
 release:
-  %result = phi i32 [ %serial_result, %serial ], [ %parallel_result, %parallel ]
+  %result = phi i32 [ %serial_result, %serial ], [ %try_result, %try ], [ %parallel_result, %parallel ]
   ; In a forked child the pool is nobody's, or another's by now.
   %forks_now = load i64, ptr %forks_at
   %same = icmp eq i64 %forks, %forks_now
@@ -92,6 +141,27 @@ give_back:
   br label %leave
 leave:
   ret i32 %result
+}
+
+; The time of a work-group, out of what a launch took for some: more at once, less little by little, so that a grid goes
+; back to a single thread only after several short launches.
+define internal void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %groups) {
+entry:
+  %some = icmp ne i64 %groups, 0
+  br i1 %some, label %measure, label %done
+measure:
+  %took = sub i64 %ended, %begun
+  %scaled = shl i64 %took, ${LEARNED_SHIFT}
+  %each = udiv i64 %scaled, %groups
+  %time = call i64 @llvm.umax.i64(i64 %each, i64 1)
+  %learned = load atomic i64, ptr %learned_at monotonic, align 8
+  %quarter = lshr i64 %learned, 2
+  %less = sub i64 %learned, %quarter
+  %next = call i64 @llvm.umax.i64(i64 %less, i64 %time)
+  store atomic i64 %next, ptr %learned_at monotonic, align 8
+  br label %done
+done:
+  ret void
 }
 
 ; Workspaces of so many bytes for all threads of the pool; false where there is no memory.
@@ -124,6 +194,8 @@ ask:
   %lacks = icmp ne i32 %refused, 0
   br i1 %lacks, label %bad, label %keep
 keep:
+  %memory = load ptr, ptr %workspace_at
+  call void @with_large_pages(ptr %memory, i64 %all)
   store i64 %wanted, ptr %stride_at
   ret i1 true
 bad:
@@ -132,29 +204,30 @@ bad:
 }
 declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 
-; On the calling thread: few work-groups at once, more in pieces.
-define internal i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %groups, i64 %untimed_groups,
+; Work-groups on the calling thread: few at once, more in pieces.
+define internal i32 @serial(ptr %kernel, ptr %arguments, ptr %workspace, i64 %from, i64 %groups, i64 %untimed_groups,
                             ptr %check, ptr %context) {
 entry:
   %pace = alloca [${PACE_WORDS} x i64], align 8
-  %few = icmp ule i64 %groups, %untimed_groups
+  %left = sub i64 %groups, %from
+  %few = icmp ule i64 %left, %untimed_groups
   br i1 %few, label %whole, label %begin
 whole:
-  call void %kernel(ptr %arguments, ptr %workspace, i64 0, i64 %groups)
+  call void %kernel(ptr %arguments, ptr %workspace, i64 %from, i64 %groups)
   ret i32 ${FINISHED}
 begin:
   ; What runs on this thread alone goes on in a forked child as if nothing had happened.
   %size = call i64 @llvm.umax.i64(i64 %untimed_groups, i64 1)
   call void @begin(ptr %pace, i64 %size, ptr null)
   call void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context)
-  %result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
+  %result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %from, i64 %groups, ptr %pace,
                              ptr %check, ptr %context)
   ret i32 %result
 }
 
 ; A pace holds: the work-groups of the next piece, when the piece before ended, when `check` was last asked, where the
 ; count of forks is (null: it does not matter), and what it was; then the answer that a loop got, and for loops the calling
-; thread, `check` and its context.
+; thread, `check` and its context; then the time at which pieces are to stop, and the work-group that they stopped at.
 define internal void @begin(ptr %pace, i64 %size, ptr %forks_at) {
 entry:
   %ended_at = getelementptr i64, ptr %pace, i64 1
@@ -168,6 +241,8 @@ entry:
   store ptr %forks_at, ptr %where_at
   %answer_at = getelementptr i64, ptr %pace, i64 5
   store i64 ${FINISHED}, ptr %answer_at
+  %until_at = getelementptr i64, ptr %pace, i64 9
+  store i64 -1, ptr %until_at
   %counts = icmp ne ptr %forks_at, null
   br i1 %counts, label %count, label %done
 count:
@@ -236,7 +311,8 @@ end:
   ret i32 1
 }
 
-; Work-groups in pieces that take between 0.1 and 10 ms, or are one work-group; in between `check` is asked.
+; Work-groups in pieces that take between 0.1 and 10 ms, or are one work-group; in between `check` is asked. Where they
+; stop because of the time, the pace says at which work-group; otherwise it says the end.
 define internal i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %start, i64 %end, ptr %pace,
                             ptr %check, ptr %context) {
 entry:
@@ -244,9 +320,13 @@ entry:
   %record = load ptr, ptr %record_at
   %ended_at = getelementptr i64, ptr %pace, i64 1
   %asked_at = getelementptr i64, ptr %pace, i64 2
+  %until_at = getelementptr i64, ptr %pace, i64 9
+  %reached_at = getelementptr i64, ptr %pace, i64 10
+  %until = load i64, ptr %until_at
+  store i64 %end, ptr %reached_at
   br label %piece
 piece:
-  %first = phi i64 [ %start, %entry ], [ %last, %going ]
+  %first = phi i64 [ %start, %entry ], [ %last, %on ]
   %size = load i64, ptr %pace
   %rest = sub i64 %end, %first
   %some = call i64 @llvm.umin.i64(i64 %size, i64 %rest)
@@ -290,7 +370,13 @@ stopped:
   ret i32 %answer
 going:
   %complete = icmp eq i64 %last, %end
-  br i1 %complete, label %finished, label %piece
+  br i1 %complete, label %finished, label %on
+on:
+  %enough = icmp uge i64 %after, %until
+  br i1 %enough, label %leave, label %piece
+leave:
+  store i64 %last, ptr %reached_at
+  ret i32 ${FINISHED}
 finished:
   ret i32 ${FINISHED}
 }

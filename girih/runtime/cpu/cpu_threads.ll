@@ -1,6 +1,7 @@
 ; The pool of threads. Chunks of work-groups are claimed one by one by whoever is free.
 ;
-; A system's own file (cpu_linux.ll, cpu_posix.ll) has `prepare`, `sleep`, `wake`, `settle` and `make_way`.
+; A system's own file (cpu_linux.ll, cpu_posix.ll) has `prepare`, `sleep`, `wake`, `settle`, `follow_cpus`, `make_way` and
+; `with_large_pages`.
 ;
 ; CLAIM holds {generation: 32 bits, next chunk: 32 bits}. A launch first makes the claims of the previous generation
 ; fail, then writes the job, then opens its own generation; a claim whose compare-and-exchange succeeds therefore
@@ -10,6 +11,32 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
+declare i32 @sched_yield()
+
+; The nanoseconds of work on one thread that are not worth the others: while they sleep, twice the time from a launch until
+; one of them was awake. That time is measured when they are woken, so it fades while they are not.
+define internal i64 @worth(ptr %pool) {
+entry:
+  %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
+  %active_at = getelementptr i8, ptr %pool, i64 ${ACTIVE}
+  %delay_at = getelementptr i8, ptr %pool, i64 ${DELAY}
+  %sleepers = load atomic i32, ptr %sleepers_at monotonic, align 4
+  %active = load i64, ptr %active_at
+  %asleep = zext i32 %sleepers to i64
+  %twice = shl i64 %asleep, 1
+  %most_sleep = icmp ugt i64 %twice, %active
+  br i1 %most_sleep, label %sleeping, label %awake
+sleeping:
+  %delay = load atomic i64, ptr %delay_at monotonic, align 8
+  %little = lshr i64 %delay, 6
+  %faded = sub i64 %delay, %little
+  store atomic i64 %faded, ptr %delay_at monotonic, align 8
+  %long = shl i64 %delay, 1
+  %worth = call i64 @llvm.umax.i64(i64 %long, i64 ${AWAKE_NANOSECONDS})
+  ret i64 %worth
+awake:
+  ret i64 ${AWAKE_NANOSECONDS}
+}
 
 ; Claim a chunk; false where nothing was left. What was claimed is written to `job`: the kernel, its arguments, the first
 ; work-group and the end, and the number of all chunks.
@@ -18,6 +45,7 @@ entry:
   %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
   %kernel_at = getelementptr i8, ptr %pool, i64 ${KERNEL}
   %arguments_at = getelementptr i8, ptr %pool, i64 ${ARGUMENTS}
+  %from_at = getelementptr i8, ptr %pool, i64 ${FROM}
   %groups_at = getelementptr i8, ptr %pool, i64 ${GROUPS}
   %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
   %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
@@ -31,6 +59,7 @@ look:
 read:
   %kernel = load atomic ptr, ptr %kernel_at acquire, align 8
   %arguments = load atomic ptr, ptr %arguments_at acquire, align 8
+  %from = load atomic i64, ptr %from_at acquire, align 8
   %groups = load atomic i64, ptr %groups_at acquire, align 8
   %chunk = load atomic i64, ptr %chunk_at acquire, align 8
   %chunks = load atomic i64, ptr %chunks_at acquire, align 8
@@ -43,7 +72,8 @@ try:
   %won = extractvalue { i64, i1 } %exchange, 1
   br i1 %won, label %tell, label %look
 tell:
-  %first = mul i64 %number, %chunk
+  %before = mul i64 %number, %chunk
+  %first = add i64 %before, %from
   %up = add i64 %first, %chunk
   %end = call i64 @llvm.umin.i64(i64 %up, i64 %groups)
   %job_arguments_at = getelementptr i64, ptr %job, i64 1
@@ -107,6 +137,36 @@ over:
   ret void
 }
 
+; Wake threads that sleep, if there is something left to claim for them. Each wakes others in turn, so that the last is
+; awake soon and the calling thread begins early.
+define internal void @rouse(ptr %pool, i32 %generation) {
+entry:
+  %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
+  %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
+  %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
+  %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
+  %sleepers = load atomic i32, ptr %sleepers_at seq_cst, align 4
+  %asleep = icmp ne i32 %sleepers, 0
+  br i1 %asleep, label %look, label %done
+look:
+  %word = load atomic i64, ptr %claim_at acquire, align 8
+  %chunks = load atomic i64, ptr %chunks_at acquire, align 8
+  %its = lshr i64 %word, 32
+  %wide_generation = zext i32 %generation to i64
+  %current = icmp eq i64 %its, %wide_generation
+  %number = and i64 %word, 4294967295
+  %left = icmp ult i64 %number, %chunks
+  %useful = and i1 %current, %left
+  br i1 %useful, label %call, label %done
+call:
+  %rest = sub i64 %chunks, %number
+  %count = call i64 @llvm.umin.i64(i64 %rest, i64 ${WOKEN_AT_ONCE})
+  call void @wake(ptr %pool, ptr %generation_at, i64 %count)
+  br label %done
+done:
+  ret void
+}
+
 ; A thread of the pool: spin a while for the next launch, then sleep.
 define internal ptr @worker(ptr %slot) {
 entry:
@@ -119,14 +179,29 @@ entry:
   %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %stride_at = getelementptr i8, ptr %pool, i64 ${STRIDE}
+  %spin_at = getelementptr i8, ptr %pool, i64 ${SPIN}
+  %active_at = getelementptr i8, ptr %pool, i64 ${ACTIVE}
+  %epoch_at = getelementptr i8, ptr %pool, i64 ${EPOCH}
+  %opened_at = getelementptr i8, ptr %pool, i64 ${OPENED}
+  %delay_at = getelementptr i8, ptr %pool, i64 ${DELAY}
   br label %idle
 idle:
-  %seen = phi i32 [ 0, %entry ], [ %generation, %work ]
+  %seen = phi i32 [ 0, %entry ], [ %generation, %work ], [ %seen, %retire ], [ %seen, %look_about ]
+  %epoch = load atomic i32, ptr %epoch_at acquire, align 4
+  %active = load atomic i64, ptr %active_at acquire, align 8
+  %needed = icmp ule i64 %index, %active
+  br i1 %needed, label %listen, label %retire
+; There are fewer CPUs than threads: it sleeps until that changes.
+retire:
+  call void @sleep(ptr %pool, ptr %epoch_at, i32 %epoch, i64 -1)
+  br label %idle
+listen:
   %started = call i64 @now()
-  %deadline = add i64 %started, ${SPIN_NANOSECONDS}
+  %spin_time = load i64, ptr %spin_at
+  %deadline = add i64 %started, %spin_time
   br label %spin
 spin:
-  %turns = phi i64 [ 0, %idle ], [ %turn, %pause ], [ 0, %look_at_clock ]
+  %turns = phi i64 [ 0, %listen ], [ %turn, %pause ], [ 0, %share ]
   %spun = load atomic i32, ptr %generation_at acquire, align 4
   %called = icmp ne i32 %spun, %seen
   br i1 %called, label %join, label %pause
@@ -138,16 +213,40 @@ pause:
 look_at_clock:
   %time = call i64 @now()
   %early = icmp ult i64 %time, %deadline
-  br i1 %early, label %spin, label %rest
+  br i1 %early, label %share, label %rest
+; Whoever else wants this CPU gets it, and need not share it with a thread that waits.
+share:
+  %yielded = call i32 @sched_yield()
+  %back = call i64 @now()
+  %away = sub i64 %back, %time
+  %alone = icmp ult i64 %away, ${AWAY_NANOSECONDS}
+  br i1 %alone, label %spin, label %rest
 rest:
   %more = atomicrmw add ptr %sleepers_at, i32 1 seq_cst
   call void @sleep(ptr %pool, ptr %generation_at, i32 %seen, i64 -1)
   %less = atomicrmw sub ptr %sleepers_at, i32 1 seq_cst
   %woken = load atomic i32, ptr %generation_at acquire, align 4
   %new = icmp ne i32 %woken, %seen
-  br i1 %new, label %join, label %rest
+  br i1 %new, label %wake_others, label %look_about
+; Only where threads have other CPUs is it woken for nothing to claim; elsewhere it sleeps on.
+look_about:
+  %epoch_now = load atomic i32, ptr %epoch_at acquire, align 4
+  %unchanged = icmp eq i32 %epoch_now, %epoch
+  br i1 %unchanged, label %rest, label %idle
+wake_others:
+  %opened = load atomic i64, ptr %opened_at monotonic, align 8
+  %risen = call i64 @now()
+  %delay = sub i64 %risen, %opened
+  %plausible = call i64 @llvm.umin.i64(i64 %delay, i64 ${MOST_DELAY_NANOSECONDS})
+  %usual = load atomic i64, ptr %delay_at monotonic, align 8
+  %more_by = sub i64 %plausible, %usual
+  %by = ashr i64 %more_by, 3
+  %averaged = add i64 %usual, %by
+  store atomic i64 %averaged, ptr %delay_at monotonic, align 8
+  call void @rouse(ptr %pool, i32 %woken)
+  br label %join
 join:
-  %generation = phi i32 [ %spun, %spin ], [ %woken, %rest ]
+  %generation = phi i32 [ %spun, %spin ], [ %woken, %wake_others ]
   br label %work
 work:
   %base = load atomic ptr, ptr %workspace_at monotonic, align 8
@@ -175,6 +274,9 @@ entry:
   %thread = alloca i64
   %every = alloca [128 x i8], align 8
   %before = alloca [128 x i8], align 8
+  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %active_at = getelementptr i8, ptr %pool, i64 ${ACTIVE}
+  store i64 %count, ptr %active_at
   call void @prepare(ptr %pool)
   ; Signals are for the threads of Python.
   %filled = call i32 @sigfillset(ptr %every)
@@ -198,7 +300,9 @@ made:
   br label %next
 done:
   %restored = call i32 @pthread_sigmask(i32 ${SET_MASK}, ptr %before, ptr null)
-  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %active = load i64, ptr %active_at
+  %started = call i64 @llvm.umin.i64(i64 %active, i64 %number)
+  store atomic i64 %started, ptr %active_at release, align 8
   store atomic i64 %number, ptr %workers_at release, align 8
   ret i64 %number
 }
@@ -207,40 +311,60 @@ done:
 ;
 ; The other threads execute a chunk as a whole: the kernel itself looks before each work-group whether the launch has been
 ; ended. The calling thread, which has to ask for that, executes its chunks in pieces.
-define internal i32 @parallel(ptr %pool, ptr %kernel, ptr %arguments, i64 %groups, i64 %serial_groups,
-                              i64 %untimed_groups, ptr %check, ptr %context) {
+define internal i32 @parallel(ptr %description, ptr %arguments, i64 %from, i64 %groups, ptr %check, ptr %context) {
 entry:
   %job = alloca [5 x i64], align 8
   %pace = alloca [${PACE_WORDS} x i64], align 8
+  %description_kernel_at = getelementptr i8, ptr %description, i64 ${D_KERNEL}
+  %pool_at = getelementptr i8, ptr %description, i64 ${D_POOL}
+  %serial_at = getelementptr i8, ptr %description, i64 ${D_SERIAL_GROUPS}
+  %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
+  %learned_at = getelementptr i8, ptr %description, i64 ${D_LEARNED}
+  %kernel = load ptr, ptr %description_kernel_at
+  %pool = load ptr, ptr %pool_at
+  %serial_groups = load i64, ptr %serial_at
+  %untimed_groups = load i64, ptr %untimed_at
   %claim_at = getelementptr i8, ptr %pool, i64 ${CLAIM}
   %generation_at = getelementptr i8, ptr %pool, i64 ${GENERATION}
-  %sleepers_at = getelementptr i8, ptr %pool, i64 ${SLEEPERS}
   %kernel_at = getelementptr i8, ptr %pool, i64 ${KERNEL}
   %arguments_at = getelementptr i8, ptr %pool, i64 ${ARGUMENTS}
+  %from_at = getelementptr i8, ptr %pool, i64 ${FROM}
+  %opened_at = getelementptr i8, ptr %pool, i64 ${OPENED}
   %groups_at = getelementptr i8, ptr %pool, i64 ${GROUPS}
   %chunk_at = getelementptr i8, ptr %pool, i64 ${CHUNK}
   %chunks_at = getelementptr i8, ptr %pool, i64 ${CHUNKS}
   %done_at = getelementptr i8, ptr %pool, i64 ${DONE}
   %waiting_at = getelementptr i8, ptr %pool, i64 ${WAITING}
   %forks_at = getelementptr i8, ptr %pool, i64 ${FORKS}
-  %workers_at = getelementptr i8, ptr %pool, i64 ${WORKERS}
+  %active_at = getelementptr i8, ptr %pool, i64 ${ACTIVE}
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
-  ; Sixteen chunks for each thread, but none so small that claiming it would cost as much, and none so large that the
-  ; others would wait for the last; at most 2^30 of them.
-  %workers = load i64, ptr %workers_at
-  %threads = add i64 %workers, 1
+  ; Sixteen chunks for each thread, but none so small that all threads would wait for the word that they claim from, and
+  ; none so large that the others would wait for the last; at most 2^30 of them.
+  call void @follow_cpus(ptr %pool)
+  %active = load i64, ptr %active_at
+  %threads = add i64 %active, 1
   %parts = shl i64 %threads, 4
-  %even = udiv i64 %groups, %parts
+  %all = sub i64 %groups, %from
+  %even = udiv i64 %all, %parts
   %eighth = lshr i64 %serial_groups, 3
+  %part = udiv i64 %all, %threads
+  %claims = mul i64 %threads, ${CLAIM_NANOSECONDS}
+  %claims_time = shl i64 %claims, ${LEARNED_SHIFT}
+  %learned = load atomic i64, ptr %learned_at monotonic, align 8
+  %some_time = call i64 @llvm.umax.i64(i64 %learned, i64 1)
+  %in_time = udiv i64 %claims_time, %some_time
+  %shared = call i64 @llvm.umin.i64(i64 %in_time, i64 %part)
+  %unknown = icmp eq i64 %learned, 0
+  %least = select i1 %unknown, i64 %eighth, i64 %shared
   %several = shl i64 %serial_groups, 4
   %most = call i64 @llvm.umax.i64(i64 %several, i64 64)
   %bounded = call i64 @llvm.umin.i64(i64 %even, i64 %most)
-  %worthy = call i64 @llvm.umax.i64(i64 %bounded, i64 %eighth)
-  %needed = lshr i64 %groups, 30
+  %worthy = call i64 @llvm.umax.i64(i64 %bounded, i64 %least)
+  %needed = lshr i64 %all, 30
   %enough = add i64 %needed, 1
   %chunk = call i64 @llvm.umax.i64(i64 %worthy, i64 %enough)
   %less = sub i64 %chunk, 1
-  %up = add i64 %groups, %less
+  %up = add i64 %all, %less
   %chunks = udiv i64 %up, %chunk
   call void @make_way(ptr %pool)
   call void @let_ask(ptr %arguments, ptr %pace, ptr %check, ptr %context)
@@ -252,36 +376,37 @@ entry:
   store atomic i64 %closed, ptr %claim_at seq_cst, align 8
   store atomic ptr %kernel, ptr %kernel_at release, align 8
   store atomic ptr %arguments, ptr %arguments_at release, align 8
+  store atomic i64 %from, ptr %from_at release, align 8
   store atomic i64 %groups, ptr %groups_at release, align 8
   store atomic i64 %chunk, ptr %chunk_at release, align 8
   store atomic i64 %chunks, ptr %chunks_at release, align 8
   store atomic i32 0, ptr %done_at monotonic, align 4
   store atomic i32 0, ptr %waiting_at monotonic, align 4
+  %opened = call i64 @now()
+  store atomic i64 %opened, ptr %opened_at monotonic, align 8
   store atomic i64 %open, ptr %claim_at release, align 8
   store atomic i32 %generation, ptr %generation_at seq_cst, align 4
-  %sleepers = load atomic i32, ptr %sleepers_at seq_cst, align 4
-  %asleep = icmp ne i32 %sleepers, 0
-  br i1 %asleep, label %rouse, label %begin
-rouse:
-  %others = sub i64 %chunks, 1
-  call void @wake(ptr %pool, ptr %generation_at, i64 %others)
-  br label %begin
-begin:
+  call void @rouse(ptr %pool, i32 %generation)
   %workspace = load ptr, ptr %workspace_at
   %final = trunc i64 %chunks to i32
   %eighth_untimed = lshr i64 %untimed_groups, 3
   %piece = call i64 @llvm.umax.i64(i64 %eighth_untimed, i64 1)
   call void @begin(ptr %pace, i64 %piece, ptr %forks_at)
+  %ended_at = getelementptr i64, ptr %pace, i64 1
+  %begun = load i64, ptr %ended_at
   br label %work
 work:
-  %result = phi i32 [ ${FINISHED}, %begin ], [ %result, %ran ], [ %answer, %stop ]
+  %result = phi i32 [ ${FINISHED}, %entry ], [ %result, %ran ], [ %answer, %stop ]
+  %own = phi i64 [ 0, %entry ], [ %more_own, %ran ], [ %own, %stop ]
   %claimed = call i1 @claim(ptr %pool, i32 %generation, ptr %job)
-  br i1 %claimed, label %run, label %idle
+  br i1 %claimed, label %run, label %left
 run:
   %first_at = getelementptr i64, ptr %job, i64 2
   %end_at = getelementptr i64, ptr %job, i64 3
   %first = load i64, ptr %first_at
   %end = load i64, ptr %end_at
+  %executed = sub i64 %end, %first
+  %more_own = add i64 %own, %executed
   %answer = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 %first, i64 %end, ptr %pace,
                              ptr %check, ptr %context)
   switch i32 %answer, label %stop [ i32 ${FINISHED}, label %ran
@@ -297,18 +422,29 @@ stop:
 forked:
   ret i32 ${FORKED}
 ; Nothing is left to claim: wait for what others execute.
+left:
+  %ended = load i64, ptr %ended_at
+  call void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %own)
+  br label %idle
 idle:
-  %turns = phi i64 [ 0, %work ], [ %turn, %pause ]
+  %turns = phi i64 [ 0, %left ], [ %turn, %pause ], [ %turn, %share ]
   %spun = load atomic i32, ptr %done_at acquire, align 4
   %finished = icmp eq i32 %spun, %final
   br i1 %finished, label %over, label %pause
 pause:
   ${PAUSE}
   %turn = add i64 %turns, 1
+  %some = and i64 %turn, 63
+  %often = icmp ne i64 %some, 0
+  br i1 %often, label %idle, label %tire
+tire:
   %soon = icmp ult i64 %turn, 4096
-  br i1 %soon, label %idle, label %wait
+  br i1 %soon, label %share, label %wait
+share:
+  %yielded = call i32 @sched_yield()
+  br label %idle
 wait:
-  %outcome = phi i32 [ %result, %pause ], [ %outcome, %doze ], [ %answer_idle, %asked ]
+  %outcome = phi i32 [ %result, %tire ], [ %outcome, %doze ], [ %answer_idle, %asked ]
   store atomic i32 1, ptr %waiting_at seq_cst, align 4
   %done = load atomic i32, ptr %done_at seq_cst, align 4
   %complete = icmp eq i32 %done, %final
@@ -316,9 +452,9 @@ wait:
 doze:
   call void @sleep(ptr %pool, ptr %done_at, i32 %done, i64 ${CHECK_NANOSECONDS})
   %after = load atomic i32, ptr %done_at acquire, align 4
-  %ended = icmp eq i32 %after, %final
+  %came = icmp eq i32 %after, %final
   %told = icmp ne i32 %outcome, ${FINISHED}
-  %quiet = or i1 %ended, %told
+  %quiet = or i1 %came, %told
   br i1 %quiet, label %wait, label %ask_idle
 ask_idle:
   %answer_idle = call i32 @ask(ptr %pace, ptr %check, ptr %context)

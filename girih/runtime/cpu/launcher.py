@@ -33,6 +33,8 @@ _PAUSES = {
 }
 # CLOCK_MONOTONIC and SIG_SETMASK: include/uapi/linux/time.h, asm-generic/signal-defs.h; time.h, sys/signal.h of macOS.
 _SYSTEMS = {"linux": {"CLOCK": 1, "SET_MASK": 2}, "darwin": {"CLOCK": 6, "SET_MASK": 3}}
+# MADV_HUGEPAGE: include/uapi/asm-generic/mman-common.h of Linux.
+_HUGE_PAGES = 14
 
 WAITING = {"linux": "cpu_linux.ll", "darwin": "cpu_posix.ll"}
 """By system, the text that says how the threads of a pool wait. On others there is no pool."""
@@ -107,6 +109,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
         **pool.NUMBERS,
         **entry.NUMBERS,
         **_SYSTEM_CALLS[cpu.family],
+        "HUGE_PAGES": _HUGE_PAGES,
         **_SYSTEMS.get(platform, _SYSTEMS["linux"]),
         "PAUSE_DECLARATION": declaration,
         "PAUSE": pause,

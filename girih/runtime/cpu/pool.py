@@ -1,11 +1,12 @@
 """The threads that execute work-groups: one pool for the process, in which the thread that launches takes part.
 
 The threads are started by the first launch that is worth it and stay; on Linux each is bound to a CPU of its own.
-Between launches they spin for a fifth of a millisecond, then sleep. `GIRIH_NUM_THREADS` says how many threads a launch
-uses, the calling one included; otherwise as many as the CPUs that the process may use, by its affinity and the quota of
-its control group. While one Python thread uses the pool, launches of others run on their own threads alone. A forked
-child starts a pool of its own when it needs one. Elsewhere than on Linux and macOS a launch runs on the calling thread
-alone.
+Between launches they spin for a fifth of a millisecond, less under a quota, which counts that time, and then sleep;
+where another process wants a CPU, they sleep at once. If the CPUs that the calling thread may use change, as many
+threads as there are CPUs go on. `GIRIH_NUM_THREADS` says how many threads a launch uses, the calling one included;
+otherwise as many as the CPUs that the process may use, by its affinity and the quota of its control group. While one
+Python thread uses the pool, launches of others run on their own threads alone. A forked child starts a pool of its own
+when it needs one. Elsewhere than on Linux and macOS a launch runs on the calling thread alone.
 """
 
 from __future__ import annotations
@@ -36,17 +37,26 @@ LAYOUT = {
     "GROUPS": 656,
     "CHUNK": 664,
     "CHUNKS": 672,
-    "WORKSPACE": 680,
-    "STRIDE": 688,
-    "WORKERS": 696,
-    "THREADS": 704,
-    "MUTEX": 768,
-    "CONDITION": 832,
-    "BUSY": 896,
-    "CALLER_CPU": 900,
-    "FREE_CPU": 904,
-    "FORKS": 912,
-    "SLOTS": 1024,
+    "FROM": 680,
+    "WORKSPACE": 688,
+    "STRIDE": 696,
+    "OPENED": 704,
+    "WORKERS": 768,
+    "ACTIVE": 776,
+    "THREADS": 784,
+    "ASKED": 792,
+    "SPIN": 800,
+    "EPOCH": 808,
+    "DELAY": 896,
+    "BUSY": 1024,
+    "CALLER_CPU": 1028,
+    "FREE_CPU": 1032,
+    "FORKS": 1040,
+    "LOOKED": 1048,
+    "MASK": 1152,
+    "MUTEX": 1280,
+    "CONDITION": 1344,
+    "SLOTS": 1408,
     "SLOT_BYTES": 64,
     "SLOT_INDEX": 8,
     "SLOT_THREAD": 16,
@@ -65,10 +75,18 @@ NUMBERS = {
     **RESULTS,
     "RECORD_ARGUMENT": 8 * RECORD_SLOT,
     "WORKSPACE_ALIGNMENT": WORKSPACE_ALIGNMENT,
-    "SPIN_NANOSECONDS": 200_000,
     "CHECK_NANOSECONDS": 50_000_000,
     "STOPPED": STOPPED,
-    "PACE_WORDS": 9,
+    "MASK_BYTES": 128,
+    "MASK_CPUS": 1024,
+    "AWAKE_NANOSECONDS": 3_000,
+    "CLAIM_NANOSECONDS": 64,
+    "AWAY_NANOSECONDS": 20_000,
+    "MOST_DELAY_NANOSECONDS": 100_000,
+    "WOKEN_AT_ONCE": 3,
+    "LEARNED_SHIFT": 6,
+    "LARGE_BYTES": 1 << 22,
+    "PACE_WORDS": 11,
     "RECORD_ASKING": RECORD_ASKING,
 }
 """The numbers that the texts in LLVM IR use by name."""
@@ -80,15 +98,28 @@ _OLD_QUOTA_FILES: Sequence[str] = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
 NOT_STARTED = -1
 MOST_THREADS = 1024
 
+SPIN_NANOSECONDS = 200_000
+"""How long a thread waits for the next launch before it sleeps."""
+
+LIMITED_SPIN_NANOSECONDS = 10_000
+"""The same where a quota counts the time of waiting threads, too."""
+
+FIRST_DELAY = 20_000
+"""The nanoseconds until a thread that sleeps is awake, before that has been measured."""
+
 
 class Pool:
-    """The memory of a pool, whose layout is `LAYOUT`; threads are started by `start`."""
+    """The memory of a pool, whose layout is `LAYOUT`; threads are started by `start`.
 
-    def __init__(self, threads: int) -> None:
+    With `asked` the number of threads stays what it is whatever CPUs there are. `spin` is how many nanoseconds a thread
+    waits for the next launch before it sleeps.
+    """
+
+    def __init__(self, threads: int, *, asked: bool = False, spin: int = SPIN_NANOSECONDS) -> None:
         size = LAYOUT["SLOTS"] + LAYOUT["SLOT_BYTES"] * threads
         self._buffer = ctypes.create_string_buffer(size + 128)
         self._lock = Lock()
-        self.threads = threads
+        self.threads, self.asked, self.spin = threads, asked, spin
         self.address = -(-ctypes.addressof(self._buffer) // 128) * 128
         self._clear()
         os.register_at_fork(after_in_child=self._forget)
@@ -105,24 +136,16 @@ class Pool:
         """
         with self._lock:
             if self.workers == NOT_STARTED:
-                self._place()
+                self._fill()
                 start(self.address, self.threads - 1)
             return self.workers
 
-    def _place(self) -> None:
-        """Fill the slots: a CPU for each thread, but none for the CPU that the caller is on."""
-        cpus = usable_cpus()
-        caller = _current_cpu()
-        free = caller if caller in cpus else (cpus or [-1])[0]
-        others = [cpu for cpu in cpus if cpu != free]
-        ctypes.c_int32.from_address(self.address + LAYOUT["FREE_CPU"]).value = free
-        ctypes.c_int32.from_address(self.address + LAYOUT["CALLER_CPU"]).value = free
+    def _fill(self) -> None:
+        """Say in each slot which thread it is for; the threads' CPUs are chosen by `place` in `cpu_linux.ll`."""
         for number in range(self.threads - 1):
             slot = self.address + LAYOUT["SLOTS"] + number * LAYOUT["SLOT_BYTES"]
             ctypes.c_int64.from_address(slot).value = self.address
             ctypes.c_int64.from_address(slot + LAYOUT["SLOT_INDEX"]).value = number + 1
-            cpu = others[number] if number < len(others) else -1
-            ctypes.c_int32.from_address(slot + LAYOUT["SLOT_CPU"]).value = cpu
 
     def _word(self, name: str) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self.address + LAYOUT[name])
@@ -131,6 +154,9 @@ class Pool:
         ctypes.memset(self.address, 0, LAYOUT["SLOTS"] + LAYOUT["SLOT_BYTES"] * self.threads)
         self._word("WORKERS").value = NOT_STARTED
         self._word("THREADS").value = self.threads
+        self._word("ASKED").value = self.asked
+        self._word("SPIN").value = self.spin
+        self._word("DELAY").value = FIRST_DELAY
 
     def _forget(self) -> None:
         """Begin anew in a forked child, which has this thread only; workspaces, maybe in use, are left behind.
@@ -148,7 +174,9 @@ def process_pool() -> Pool:
     """The pool of this process. Raises `SettingError` for a `GIRIH_NUM_THREADS` that is not a number of threads."""
     from girih.runtime.cpu.jit import keep_forever
 
-    pool = Pool(thread_count())
+    asked = bool(os.environ.get("GIRIH_NUM_THREADS", "").strip())
+    limited = not asked and _quota(Path("/")) is not None
+    pool = Pool(thread_count(), asked=asked, spin=LIMITED_SPIN_NANOSECONDS if limited else SPIN_NANOSECONDS)
     keep_forever(pool)
     return pool
 
@@ -169,13 +197,6 @@ def usable_cpus() -> Sequence[int]:
     if sys.platform == "linux":
         return sorted(os.sched_getaffinity(0))
     return range(os.cpu_count() or 1)
-
-
-def _current_cpu() -> int:
-    try:
-        return int(ctypes.CDLL(None).sched_getcpu())
-    except (AttributeError, OSError):
-        return -1
 
 
 def _quota(root: Path) -> float | None:
