@@ -7,12 +7,13 @@ the words in `Remarks` where it decides. A remark is there only where whoever wr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 from girih.diagnostics import Diagnostic, plural
 from girih.facts.elements import of_array
 from girih.ir.core import Op, Order
+from girih.ir.types import Number
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, Foreach, ForeachTile
 from girih.source import NOWHERE, Span
@@ -24,6 +25,8 @@ RUN_REMARKS = {
 
 
 CPU_REMARKS = {
+    "cpu.amx": "a product is computed by tiles of AMX, which take subnormal numbers as zeros",
+    "cpu.amx_unused": "a product of narrow numbers is computed without the tiles of AMX that the processor has",
     "cpu.apart": "elements that a collective instruction goes through are no neighbours in memory, and go one by one",
     "cpu.atomic": "elements are updated one by one, so that each update is atomic",
     "cpu.bounds": "an index is checked in every iteration of a loop, as nothing bounds it before the loop",
@@ -144,6 +147,26 @@ def atomic(name: str) -> RemarkWords:
 def packing(why: str, hint: str) -> RemarkWords:
     """A product whose factors are copied first, whatever their size."""
     return RemarkWords("packing", f"both factors are copied before they are multiplied, also small ones: {why}", hint)
+
+
+def amx(factors: Number) -> RemarkWords:
+    """A product by tiles of AMX of factors of a type."""
+    flushed = "" if factors.family == "integer" else ", which take subnormal numbers as zeros"
+    return RemarkWords(
+        "amx",
+        f"the product goes by tiles of AMX{flushed}, and sums in their order",
+        "a target without AMX, such as cpu:icelake-server, keeps to vectors",
+    )
+
+
+def amx_unused(first: Number, second: Number, sums: Number, factors: Collection[Number]) -> RemarkWords:
+    """A product of two types with sums in a third one, for which there are no tiles; `factors` have them."""
+    known = " and ".join(f"{type} by {type}" for type in sorted(factors, key=str))
+    return RemarkWords(
+        "amx_unused",
+        f"the product goes without tiles of AMX: factors are {first} and {second}, and sums {sums}",
+        f"tiles of this processor multiply {known}; floats are summed in f32, integers in i32",
+    )
 
 
 def tf32() -> RemarkWords:

@@ -49,7 +49,7 @@ class Compiled:
         self.function = function
         lowered = lower(function, target, checks=checks)
         self.kernel: CompiledKernel = lowered.kernel
-        self._engine = _linked(lowered.text, lowered.optimize)
+        self._engine = linked(lowered.text, lowered.optimize)
         pointer = ctypes.c_void_p
         address = self._engine.get_function_address(self.kernel.symbol)
         self._call = ctypes.CFUNCTYPE(None, pointer, pointer, ctypes.c_int64, ctypes.c_int64)(address)
@@ -92,7 +92,7 @@ def packed_arguments(
 
 
 @lru_cache(maxsize=32)
-def _linked(text: str, optimize: bool) -> llvm.ExecutionEngine:
+def linked(text: str, optimize: bool) -> llvm.ExecutionEngine:
     """The code of a text in LLVM IR; tests that compile the same text one after the other share it."""
     module = llvm.parse_assembly(text)
     module.verify()

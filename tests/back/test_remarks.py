@@ -31,6 +31,9 @@ OF_MATRICES = {"vulkan.matrix", "vulkan.gemm", "vulkan.lines"}
 LONG = {"cpu.cut", "cpu.stack"}
 """The codes of very long kernels, whose programs are made here."""
 
+TILED = {"cpu.amx", "cpu.amx_unused"}
+"""The codes of processors with tiles (`test_amx.py`)."""
+
 
 def remarks_on(function: Function) -> tuple[Diagnostic, ...]:
     return lower(function, TARGET).remarks
@@ -41,7 +44,7 @@ def remarks_for(function: Function, profile: Profile) -> tuple[Diagnostic, ...]:
 
 
 def test_a_program_gets_a_remark_and_its_twin_does_not() -> None:
-    assert {path.stem for path in FILES} | LONG == {*CPU_REMARKS, *VULKAN_REMARKS}
+    assert {path.stem for path in FILES} | LONG | TILED == {*CPU_REMARKS, *VULKAN_REMARKS}
     assert {code.replace("opencl", "vulkan") for code in OPENCL_REMARKS} == {*VULKAN_REMARKS} - OF_MATRICES
     with every_case() as case:
         for path in FILES:

@@ -102,7 +102,8 @@ def test_every_fact_that_rules_need_is_shown() -> None:
     ("name", "type", "words"),
     [
         ("cpu:haswell", "bf16", "in f32, 8 to a vector, rounded after every operation"),
-        ("cpu:sapphirerapids", "bf16", "products of matrices by dot products of pairs"),
+        ("cpu:sapphirerapids", "bf16", "products of matrices by tiles of AMX"),
+        ("cpu:cooperlake", "bf16", "products of matrices by dot products of pairs"),
         ("cpu:haswell", "f16", "converted by one instruction"),
         ("cpu:x86-64", "f16", "converted by several integer instructions"),
         ("cpu:neoverse-v1", "f64", "2 to a vector"),

@@ -6,15 +6,18 @@ from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.values import register
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F32, PARTS, SCALARS, Boolean, MatrixScope, Number
+from girih.runtime.cpu.machine import amx_permitted
 from girih.runtime.device import ExecutionSummary
 
 _PAIRS = "products of matrices by dot products of pairs"
+_TILES = "products of matrices by tiles of AMX"
 _BITS = "moved as bits, products of matrices in f32; converted by integer instructions"
 
 
 def summary_of(cpu: Cpu) -> ExecutionSummary:
     """The summary of how code for a processor executes types and matrices, and of the processor itself."""
-    facts, missing = CpuTarget.of(cpu), cpu.missing_on(Cpu.host())
+    host = Cpu.host()
+    facts, missing = CpuTarget.of(cpu, amx=cpu != host or amx_permitted()), cpu.missing_on(host)
     return ExecutionSummary(
         {
             "processor": f"{cpu}, {cpu.triple}",
@@ -31,6 +34,11 @@ def summary_of(cpu: Cpu) -> ExecutionSummary:
 
 def _of_type(type: Number | Boolean, facts: CpuTarget) -> str:
     """The way in which a processor computes with a scalar type, in words."""
+    found = _of_elements(type, facts)
+    return f"{found}; {_TILES}" if type in facts.amx else found
+
+
+def _of_elements(type: Number | Boolean, facts: CpuTarget) -> str:
     if isinstance(type, Boolean):
         return "one bit; one byte in memory"
     if type in PARTS:
@@ -41,5 +49,5 @@ def _of_type(type: Number | Boolean, facts: CpuTarget) -> str:
         return f"{facts.lanes_of(type.size)} to a vector"
     rounded = f"in f32, {facts.lanes_of(F32.size)} to a vector, rounded after every operation"
     if type == BF16:
-        return f"{rounded}; {_PAIRS}" if facts.dot_bf16 else rounded
+        return f"{rounded}; {_PAIRS}" if facts.dot_bf16 and type not in facts.amx else rounded
     return f"{rounded}; converted by {'one instruction' if facts.features.f16 else 'several integer instructions'}"

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 
-from girih.back.llvm.cpu.collective import gemm_packed, gemm_tiles, gemm_vector
+from girih.back.llvm.cpu.collective import gemm_amx, gemm_packed, gemm_tiles, gemm_vector
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
 from girih.back.llvm.cpu.collective.microkernel import most_accumulators
@@ -107,6 +107,9 @@ def _maybe_vector(product: Product, extent: Operand, way: VectorWay, otherwise: 
 
 def _matrices(product: Product) -> None:
     """A product with several rows and several columns."""
+    if gemm_amx.suits(product):
+        gemm_amx.multiply(product)
+        return
     (m, k), n = product.a.shape, product.b.shape[1]
     if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
         _multiply_known(product, m, n, k)

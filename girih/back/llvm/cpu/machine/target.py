@@ -26,6 +26,8 @@ class CpuTarget:
     """The types of factors that AMX multiplies."""
     exchanges_16_bytes: bool = False
     """Whether an atomic compare-and-exchange may be of 16 bytes."""
+    amx_in_memory: bool = False
+    """Whether tiles of AMX are a model in memory: for tests where there are none."""
 
     def lanes_of(self, bytes: int) -> int:
         """The number of elements of `bytes` bytes that fit a vector register."""
