@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field
 
 from girih.back.llvm.emit.memory import MemoryInstructions
-from girih.back.llvm.emit.text import Operand, Val
+from girih.back.llvm.emit.text import Operand, Val, lanes
 from girih.lazy_dataclass import dataclass
 
 
@@ -215,13 +215,15 @@ class Writer(MemoryInstructions):
         self.line(f"br {condition}, label %{yes}, label %{no}{weights}")
         self.label(yes)
         with self._scope():
-            first = list(then())
+            values = list(then())
+            sizes = [_pieces(lanes(v.type)) for v in values]
+            first = self._taken_apart(values, sizes)
         end_of_first = self._block
         self.jump(after)
         with self._away() if rare else nullcontext():
             self.label(no)
             with self._scope():
-                second = list(otherwise())
+                second = self._taken_apart(list(otherwise()), sizes)
             end_of_second = self._block
             self.jump(after)
         self.label(after)
@@ -234,7 +236,17 @@ class Writer(MemoryInstructions):
             pairs = f"[ {a.text}, %{end_of_first} ], [ {b.text}, %{end_of_second} ]"
             self._out.append(f"  {held.text} = phi {a.type} {pairs}")
             merged.append(held)
-        return merged
+        parts = iter(merged)
+        return [self.join([next(parts) for _ in counts]) for counts in sizes]
+
+    def _taken_apart(self, values: Sequence[Val], sizes: Sequence[Sequence[int]]) -> list[Val]:
+        """Vectors as pieces that go from block to block in registers: of other lengths, LLVM moves each element."""
+        apart: list[Val] = []
+        for value, counts in zip(values, sizes, strict=True):
+            starts = [sum(counts[:number]) for number in range(len(counts))]
+            whole = len(counts) == 1
+            apart += [value] if whole else [self.part(value, a, n) for a, n in zip(starts, counts, strict=True)]
+        return apart
 
     def unlikely(self, condition: Val, body: Callable[[], None], *, returns: bool = False) -> None:
         """Execute code that is laid out far away if a condition holds.
@@ -259,6 +271,11 @@ class Writer(MemoryInstructions):
         if weights not in self._weights:
             self._weights[weights] = self.module.note(f'!{{!"branch_weights", {weights}}}')
         return self._weights[weights]
+
+
+def _pieces(count: int) -> list[int]:
+    """The powers of two that a number of elements consists of, largest first."""
+    return [1 << bit for bit in reversed(range(count.bit_length())) if count >> bit & 1]
 
 
 def values_after(values: Sequence[Val], level: int) -> tuple[Val, ...]:
