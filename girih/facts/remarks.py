@@ -113,12 +113,15 @@ def gather(name: str, distance: int | None) -> RemarkWords:
     )
 
 
-def bounds(name: str) -> RemarkWords:
-    """Indices that are checked in a loop."""
+def bounds(name: str, *, computed: bool) -> RemarkWords:
+    """Indices that are checked in a loop; `computed` where those that follow from loop variables are not."""
+    known = "that ends at the size of the mode is checked once"
+    if computed:
+        known = "or what is computed from some by add, sub, mul, min or max, is checked once before a short loop"
     return RemarkWords(
         "bounds",
         f"indices of %{name} are checked in every iteration: nothing bounds them before the loop",
-        'a loop variable that ends at the size of the mode is checked once; checks="off" leaves out all checks',
+        f'a loop variable{"," if computed else ""} {known}; checks="off" leaves out all checks',
     )
 
 

@@ -15,7 +15,7 @@ from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.machine.work_group import anyone_waits
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes, scalar, stored_bytes, stored_type, wide
 from girih.back.llvm.lower.code import Held
-from girih.back.llvm.lower.control import DUPLICATED, region_size
+from girih.back.llvm.lower.control import DUPLICATED, in_versions, region_size
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.points import ends, outer_loops, product, set_points, tile_loops
 from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld
@@ -116,6 +116,10 @@ def reload_wide(code: CpuCode, number: Operand, spilled: Spilled) -> dict[Value,
 @LOWERINGS.of(Foreach)
 def foreach(code: CpuCode, op: Foreach) -> None:
     """Write loops over the outer modes; the points of the first modes are dealt out to the lanes in rounds."""
+    in_versions(code, op, lambda: _foreach(code, op))
+
+
+def _foreach(code: CpuCode, op: Foreach) -> None:
     starts = ends(code, op, "start")
     stops = ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)

@@ -136,7 +136,11 @@ def shared_memref(code: KernelCode, op: Op, name: str, held: MemRefHeld) -> MemR
 
 def check_null(code: KernelCode, op: Op, memref: MemRefHeld) -> None:
     """Find an access to a memref without memory."""
-    if not memref.maybe_null or not code.checks or not code.w.first_time("null", memref.pointer.text, _mask_text(code)):
+    if not memref.maybe_null or not code.checks:
+        return
+    # Of one pointer for all, it does not matter which of them are active.
+    facts = [memref.pointer.text] if lanes(memref.pointer.type) == 1 else [memref.pointer.text, _mask_text(code)]
+    if not code.w.first_time("null", *facts):
         return
     bad = code.w.compare("eq", memref.pointer, zero(memref.pointer.type))
     code.check(op, bad, findings.null(memref.name), argument=memref.name)
@@ -150,14 +154,16 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
     w = code.w
     bad: Val | None = None
     doubtful: Val | None = None
-    for held, size in zip(found, memref.shape, strict=True):
+    for number, (held, size) in enumerate(zip(found, memref.shape, strict=True)):
+        if (op, number) in code.place.inside:
+            continue
         reached = _beyond(code, held, size)
         if reached is None:
             one = outside(code, held, size)
             bad = _either(code, bad, one)
-            loop = code.remarks.loop
+            loop = None if (op, number) in code.place.doubtful else code.remarks.loop
             if one is not None and loop is not None and _changes(code, held):
-                code.remarks.note(remarks.bounds(memref.name), once=loop)
+                code.remarks.note(remarks.bounds(memref.name, computed=code.writes_versions), once=loop)
         else:
             doubtful = _either(code, doubtful, reached)
     if bad is not None:

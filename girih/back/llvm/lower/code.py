@@ -66,6 +66,12 @@ class ExecutionPlace:
     """In a region over components of a matrix: the number of the component that is computed, row by row."""
     element_columns: int = 0
     """How many components a row of the matrix has; 0 where there is none."""
+    inside: frozenset[tuple[Op, int]] = frozenset()
+    """Indices of accesses that are known to be inside of their memrefs: an instruction, and the number of its index."""
+    doubtful: frozenset[tuple[Op, int]] = frozenset()
+    """Indices that are inside in the other version of the code, which the one here is for when they are not."""
+    versioned: bool = False
+    """Whether the code here is one of two versions of a loop (`girih.back.llvm.lower.versions`)."""
 
 
 @dataclass(slots=True)

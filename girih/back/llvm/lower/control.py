@@ -7,12 +7,13 @@ mask until the last round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from girih.back.llvm.emit.text import Val, integer, lanes, poison, wide
 from girih.back.llvm.lower.code import Held, KernelCode
 from girih.back.llvm.lower.lowerings import Carrier, Lowerings
+from girih.back.llvm.lower.versions import decide
 from girih.back.llvm.numbers.values import Linear, Scalar, parts_of, scalar_type, uniform
 from girih.facts import findings, remarks
 from girih.ir.core import Op, Region, RegionKind, Value
@@ -212,9 +213,46 @@ def _under(
 # --- for ---------------------------------------------------------------------------------------
 
 
+def in_versions(code: KernelCode, op: For | Foreach, write: Callable[[], None]) -> None:
+    """Write a loop, as `write` does it: twice, where checks are decided in front of it."""
+    decided = decide(code, op)
+    if decided is None:
+        write()
+        return
+    certain = code.place.inside | decided.certain
+    if not decided.indices:
+        with code.at(inside=certain):
+            write()
+        return
+    carriers = carriers_of(code, op.results)
+    like: list[list[list[Val]]] = []
+
+    def version() -> list[Val]:
+        write()
+        like.append(enter(code, carriers, [code.env[value] for value in op.results]))
+        return flat(like[-1])
+
+    def fast() -> list[Val]:
+        for pointer in decided.present:
+            code.w.first_time("null", pointer)
+        with code.at(inside=certain | decided.indices, versioned=True):
+            return version()
+
+    def careful() -> list[Val]:
+        with code.at(inside=certain, doubtful=frozenset(decided.indices), versioned=True):
+            return version()
+
+    merged = code.w.either(decided.condition(code.w), fast, careful, rare=True)
+    bind(code, op.results, carriers, regroup(merged, like[0]))
+
+
 @LOWERINGS.of(For)
 def for_(code: KernelCode, op: For) -> None:
     """Lower a `for`: to a loop with one counter if the work-items agree on it, otherwise to one under a mask."""
+    in_versions(code, op, lambda: _for(code, op))
+
+
+def _for(code: KernelCode, op: For) -> None:
     start, stop = code.scalar(op.start), code.scalar(op.stop)
     step = None if op.step is None else code.scalar(op.step)
     if code.place.kind is RegionKind.COLLECTIVE:

@@ -62,6 +62,11 @@ class OneLaneCode(KernelCode):
     def subgroup_barrier(self) -> None:
         """Wait for all work-items of the subgroup; their earlier writes to shared memory are visible after it."""
 
+    @property
+    def writes_versions(self) -> bool:
+        """False: threads that execute an instruction together must not be in different versions of a loop."""
+        return False
+
     def work_item(self) -> Scalar:
         """The lane, which is one number in each thread."""
         return uniform(I32, self.lane)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from girih.analysis.uniformity import flat_modes
 from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.lower.control import in_versions
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.points import ends, outer_loops, product, set_points, tile_loops
@@ -39,6 +40,10 @@ def parallel(code: OneLaneCode, op: Parallel) -> None:
 @LOWERINGS.of(Foreach)
 def foreach(code: OneLaneCode, op: Foreach) -> None:
     """Write loops over the outer modes; the points of the first modes are dealt out to the threads in turn."""
+    in_versions(code, op, lambda: _foreach(code, op))
+
+
+def _foreach(code: OneLaneCode, op: Foreach) -> None:
     w = code.w
     starts, stops = ends(code, op, "start"), ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)
