@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from girih.bench.measuring.timing import FEWEST, Effort, Samples, interleaved
+from girih.bench.measuring.timing import FEWEST, Effort, Samples, interleaved, rest_for
 
 
 class Clock:
@@ -39,6 +39,14 @@ def test_functions_take_turns_and_another_one_begins_each_round() -> None:
     functions = {name: clock.function(name, 2.0) for name in "ab"}
     interleaved(functions, Effort(1.0, 5), clock)
     assert "".join(clock.calls[-10:]) == "abbaabbaab"
+
+
+def test_after_a_rest_the_first_call_is_not_timed() -> None:
+    clock = Clock()
+    samples = interleaved({name: clock.function(name, 2.0) for name in "ab"}, Effort(1.0, 5), clock, rest=1e-9)
+    assert "".join(clock.calls[-20:]) == "aabbbbaaaabbbbaaaabb"
+    assert samples.seconds == {name: [2.0] * 5 for name in "ab"}
+    assert rest_for(1) == 0.0 < rest_for(2)
 
 
 def test_long_calls_have_fewer_rounds() -> None:

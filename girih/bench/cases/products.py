@@ -12,7 +12,7 @@ import numpy as np
 from girih.bench.cases.case import MANY, Case
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, wide, zeros
 from girih.bench.measuring.rows import Measurement
-from girih.bench.measuring.timing import interleaved
+from girih.bench.measuring.timing import interleaved, rest_for
 from girih.bench.measuring.work import Peer, Work, measure
 from girih.kernels.texts import grid_for, path
 
@@ -114,7 +114,7 @@ def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
                 product_peers(context, a, b, expected), 2.0 * n**3, 3.0 * n * n * a.itemsize, type)  # fmt: skip
     row = measure(context, "threads", f"gemm {type} n={n}, {threads} threads", work)
     main = next(iter(calls))
-    samples = interleaved({"all": calls[main], "one": alone[main]}, context.effort)
+    samples = interleaved({"all": calls[main], "one": alone[main]}, context.effort, rest=rest_for(threads))
     return [replace(row, figures={**row.figures, "speedup": samples.ratio("one", "all")})]
 
 

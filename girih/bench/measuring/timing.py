@@ -18,6 +18,9 @@ LONGEST = 6.0
 
 FEWEST = 5
 
+REST = 0.05
+"""Seconds between functions that use several threads: OpenBLAS's and OpenMP's threads spin on after a call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -51,21 +54,36 @@ def clock_for(threads: int) -> Clock:
     return time.thread_time if threads == 1 else time.perf_counter
 
 
-def interleaved(functions: Mapping[str, Call], effort: Effort, clock: Clock = time.perf_counter) -> Samples:
-    """The times of functions called in turns; each round begins with another function, and all have run before."""
+def interleaved(
+    functions: Mapping[str, Call], effort: Effort, clock: Clock = time.perf_counter, rest: float = 0.0
+) -> Samples:
+    """The times of functions called in turns; each round begins with another function, and all have run before.
+
+    With a `rest`, so many seconds pass before each function's turn, which then begins with a call that is not timed:
+    threads of another library that still spin would be measured, and those of this one sleep.
+    """
     counts: dict[str, int] = {}
     round_seconds = 0.0
     for name, call in functions.items():
+        time.sleep(rest)
         counts[name], once = _count(call, effort.seconds, clock)
-        round_seconds += counts[name] * once
+        round_seconds += counts[name] * once + rest
     rounds = min(effort.rounds, max(FEWEST, int(LONGEST / max(round_seconds, 1e-9))))
     order = list(functions)
     found: dict[str, list[float]] = {name: [] for name in order}
     for _ in range(rounds):
         for name in order:
+            if rest:
+                time.sleep(rest)
+                functions[name]()
             found[name].append(_seconds(functions[name], counts[name], clock))
         order.append(order.pop(0))
     return Samples(found)
+
+
+def rest_for(threads: int) -> float:
+    """The rest between functions that use `threads` threads."""
+    return 0.0 if threads == 1 else REST
 
 
 def _count(call: Call, seconds: float, clock: Clock) -> tuple[int, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from girih.bench.measuring.context import Array, MeasuringContext, wide
 from girih.bench.measuring.peak import Meter, bandwidth, peak
 from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Measurement, Versus
-from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved
+from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved, rest_for
 
 OURS = "girih"
 CHECKED = "girih, checked"
@@ -70,7 +70,7 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
         functions[CHECKED] = work.calls[others[0]]
     meters = _meters(work)
     functions |= {key: meter.call for key, meter in meters.items()}
-    samples = interleaved(functions, context.effort, clock_for(context.threads))
+    samples = interleaved(functions, context.effort, clock_for(context.threads), rest_for(context.threads))
     return Measurement(
         group=group,
         name=name,
