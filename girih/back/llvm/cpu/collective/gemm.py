@@ -41,8 +41,8 @@ _COPY_COLUMNS = 8
 _TALL = 4096
 """Targets of more rows are not laid out vector by vector, although their size is known."""
 
-_NEAR_BYTES = 768 << 10
-"""A first factor that is spread over no more memory than this stays in the second cache: it need not be packed."""
+_NEAR_SHARE = 0.125
+"""A first factor of known size that is spread over so much of the second cache need not be packed."""
 
 _SHORT = 6
 """Columns of so many vectors are short: those of matrices that come in batches."""
@@ -158,7 +158,7 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
         found.append((low, partial(gemm_tiles.by_rows, p.turned)))
     if p.a.contiguous:
         thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
-        found.append((w.binary("or", w.binary("or", small, thin), _near(p)), partial(gemm_tiles.by_rows, p)))
+        found.append((w.binary("or", small, thin), partial(gemm_tiles.by_rows, p)))
     elif deep_a and deep_b:
         long = w.binary("or", w.compare("sge", k, _LONG), w.compare("sle", w.smaller(m, n), _THIN))
         found.append((w.binary("and", flat, long), partial(gemm_tiles.by_depth, p)))
@@ -167,24 +167,13 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
     return found
 
 
-def _near(p: Product) -> Val:
-    """Whether what is read of both factors for a part of the depth stays in the second cache."""
-    w, size = p.e.w, p.e.compute.size
-    deep = w.smaller(p.a.shape[1], gemm_tiles.DEPTH_BYTES // size)
-    bytes = w.mul(w.mul(deep, p.a.strides[1]), size)
-    found = w.compare("sle", bytes, _NEAR_BYTES)
-    if p.b.strides[0] == 1:
-        return found
-    return w.binary("and", found, w.compare("sle", w.mul(w.mul(deep, p.b.strides[0]), size), _NEAR_BYTES))
-
-
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     """A product of matrices whose sizes are known: one way, chosen here."""
     pairs = takes_pairs(product.e.target, product.e.compute, product.a, product.b)
     small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
-    pitch = product.a.strides[1]
-    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= _NEAR_BYTES and not pairs
-    copy = m <= _TALL and _copied_bytes(product, m, k) <= _NEAR_BYTES and (small or not pairs)
+    pitch, room = product.a.strides[1], int(product.e.target.machine.l2_bytes * _NEAR_SHARE)
+    near = isinstance(pitch, int) and k * pitch * product.a.element.size <= room and not pairs
+    copy = m <= _TALL and _copied_bytes(product, m, k) <= room and (small or not pairs)
     way = _way(product) if k >= _LONG else None
     direct = product.direct and _fits_source(product) and (small or near)
     if way is not None and not (direct and _straight(product, way, m, n)):

@@ -18,6 +18,7 @@ from itertools import pairwise, product
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
 from girih.back.llvm.cpu.collective.elementwise import sweep
 from girih.back.llvm.cpu.collective.gemm_product import Product, ProductPiece, block
+from girih.back.llvm.cpu.collective.microkernel import most_accumulators
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, integer, lanes
@@ -25,12 +26,11 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
 from girih.lazy_dataclass import dataclass
 
-DEPTH_BYTES = 2048
+_DEPTH_BYTES = 2048
 """The depth of a part, in bytes of one row, where vectors hold rows."""
 
 _VECTORS = 3
-_COLUMNS = 8
-"""The most vectors of rows, and the most columns, of a block."""
+"""The most vectors of rows of a block."""
 
 _LINES = 4
 """The most rows and columns of a block whose vectors lie along the depth."""
@@ -38,8 +38,8 @@ _LINES = 4
 _LINE_BYTES = 4096
 """The depth of a part where vectors lie along it, in bytes of a line: the lines of a block fit into the first cache."""
 
-_PANEL_BYTES = 384 << 10
-"""Rows of the first factor that are read again for other columns: they stay in the second cache."""
+_PANEL_SHARE = 0.375
+"""Of the second cache: rows of the first factor that are read again for other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ def by_rows(p: Product) -> None:
     options = [
         (s, _function(p, f"rows.{s.vectors}x{s.lanes}x{s.columns}.{pitch}", _rows_body(s, pitch))) for s in shapes
     ]
-    _blocks(p, options, DEPTH_BYTES)
+    _blocks(p, options, _DEPTH_BYTES)
 
 
 def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
     """The blocks that a product needs, each before those that are taken where it is not."""
     parts = len(e.zero(1))
-    most = max(_VECTORS // parts, 1) if e.target.registers >= 32 else 1
-    width = _COLUMNS // parts
+    most = max(_VECTORS // parts, 1)
+    width = most_accumulators(e.target) // _VECTORS // parts
     # Functions for few columns are worth their compile time only where it is known that there are few.
     fewest, fewest_of_one = (2, 2) if isinstance(n, int) else (4, 8)
     kinds = [
@@ -284,15 +284,16 @@ def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], depth_bytes: int, 
         if copies:
             rows(w.value(0), w.value(m), copied)
             return
-        height = _panel(w, part.a, pitch, e.compute.size)
+        height = _panel(e, part.a, pitch)
         with w.loop(0, m, height) as panel, w.loop(0, n, width) as loop:
             end = w.smaller(w.add(panel.index, height), m)
             rows(panel.index, end, lambda row, tall, a: column(row, tall, a, loop.index))
 
 
-def _panel(w: Writer, a: View, step: int, size: int) -> Val:
+def _panel(e: Elements, a: View, step: int) -> Val:
     """How many rows stay in the second cache while all columns are computed: full blocks of so many."""
-    room = w.binary("udiv", w.value(_PANEL_BYTES // size), w.larger(a.shape[1], 1))
+    w, bytes = e.w, int(e.target.machine.l2_bytes * _PANEL_SHARE)
+    room = w.binary("udiv", w.value(bytes // e.compute.size), w.larger(a.shape[1], 1))
     return w.mul(w.larger(w.binary("udiv", room, step), 1), step)
 
 

@@ -12,7 +12,8 @@ from girih.ir.types import BF16, F32, PARTS, Number
 from girih.lazy_dataclass import dataclass
 
 _VECTORS = 2
-"""How many vectors of rows a tile has."""
+_VECTORS_OF_FEW = 3
+"""How many vectors of rows a tile has: where registers are few, what is left of them holds one number of a column."""
 
 _STEPS = 32
 """The depth of a block is a multiple of so many units."""
@@ -22,6 +23,9 @@ _L1_SHARE = 0.75
 
 _L2_SHARE = 0.4
 """Of the second cache: a block of the first factor, and one of sums that are held where the target cannot."""
+
+_PANELS = 4
+"""A block of the first factor has so many panels at least: a panel of the second one is used as often."""
 
 _L3_SHARE = 0.5
 """Of a core's part of the third cache: a block of the second factor."""
@@ -63,8 +67,9 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pa
     """Sizes that suit the caches; no larger than matrices whose sizes are known. Sums may have to be `held`."""
     parts = 2 if compute in PARTS else 1
     pairs = takes_pairs(target, compute, a, b)
-    rows = target.lanes_of(compute.size // parts) * _VECTORS // parts
-    columns = most_accumulators(target) // _VECTORS // parts
+    vectors = (_VECTORS if target.registers >= 32 else _VECTORS_OF_FEW) if parts == 1 else _VECTORS
+    rows = target.lanes_of(compute.size // parts) * vectors // parts
+    columns = most_accumulators(target) // vectors // parts
     unit = 4 if pairs else compute.size
     steps, block_rows, block_columns = _blocks(target.machine, rows, columns, unit)
     if held:
@@ -75,7 +80,7 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pa
         target,
         compute,
         pairs,
-        _VECTORS,
+        vectors,
         rows,
         columns,
         _clamped(2 * steps if pairs else steps, k, 2),
@@ -89,7 +94,7 @@ def _blocks(machine: MachineDescription, rows: int, columns: int, unit: int) -> 
     first, second = int(machine.l1_bytes * _L1_SHARE), int(machine.l2_bytes * _L2_SHARE)
     # Where there is no third cache, a block of the second factor comes from memory anyway.
     third = min(max(int(machine.l3_bytes * _L3_SHARE), second), _MOST_BYTES)
-    steps = _multiple(first // (columns * unit), _STEPS)
+    steps = _multiple(min(first // (columns * unit), second // (_PANELS * rows * unit)), _STEPS)
     return steps, _multiple(second // (steps * unit), rows), _multiple(third // (steps * unit), columns)
 
 
