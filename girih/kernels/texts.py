@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -18,7 +17,7 @@ def names() -> list[str]:
 def path(name: str) -> Path:
     """The file of a kernel. Raises `KeyError` for a name that is not in `names()`."""
     entry(name)
-    return Path(str(files("girih.kernels").joinpath(f"{name}.tl")))
+    return Path(__file__).parent / f"{name}.tl"
 
 
 def defaults(name: str) -> dict[str, str]:

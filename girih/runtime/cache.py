@@ -21,7 +21,6 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from time import time
 
 from girih.analysis.sources import places_of
@@ -260,7 +259,7 @@ def _checksum(key: str, code: bytes) -> bytes:
 
 def _write(folder: int, key: str, code: bytes) -> None:
     """Write an entry under another name, then give it its own: it is there as a whole or not at all."""
-    temporary = f"{_TEMPORARY}{os.getpid()}-{token_hex(8)}"
+    temporary = f"{_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
     try:

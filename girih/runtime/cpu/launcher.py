@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
@@ -39,7 +39,7 @@ _HUGE_PAGES = 14
 WAITING = {"linux": "cpu_linux.ll", "darwin": "cpu_posix.ll"}
 """By system, the text that says how the threads of a pool wait. On others there is no pool."""
 
-_EXTERNAL = re.compile(r"^(?:declare [^@]*)?@([\w.]+)(?:\(| = external )", re.MULTILINE)
+_EXTERNAL = r"(?m)^(?:declare [^@]*)?@([\w.]+)(?:\(| = external )"
 """A line that declares a function, or a variable, of another library."""
 
 
@@ -99,7 +99,7 @@ def _offered(text: str) -> bool:
 
 def needed(text: str) -> list[str]:
     """The functions and variables that a module in LLVM IR takes from the process."""
-    return [name for name in _EXTERNAL.findall(text) if not name.startswith("llvm.")]
+    return [name for name in re.findall(_EXTERNAL, text) if not name.startswith("llvm.")]
 
 
 def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
@@ -117,7 +117,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
     waiting = WAITING.get(platform)
     pool_texts = ["cpu_threads.ll", waiting] if waiting else ["cpu_alone.ll"]
     texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll"]
-    folder = files("girih.runtime.cpu")
+    folder = Path(__file__).parent
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)
     return _declared_once(Template(whole).substitute(numbers))
 

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterable, Mapping
 from ctypes import Structure, addressof
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from girih.lazy_dataclass import dataclass
 from girih.runtime.vulkan.driver.structures import TypedStructure
+
+_TABLE = Path(__file__).parents[3] / "data" / "vulkan_features.json"
 
 CORE = "VkPhysicalDeviceFeatures"
 """The structure of the features of Vulkan 1.0."""
@@ -67,7 +69,7 @@ class FeatureTable:
 @cache
 def feature_table() -> FeatureTable:
     """The table."""
-    data = json.loads(files("girih").joinpath("data/vulkan_features.json").read_text("utf-8"))
+    data = json.loads(_TABLE.read_text("utf-8"))
     rows = {kind: {name: _row(name, one) for name, one in data[kind].items()} for kind in ("features", "properties")}
     return FeatureTable(
         tuple(data["core"]),
