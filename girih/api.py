@@ -97,6 +97,11 @@ def loads(
     return _compile(source_of_text(text, filename), target, definitions, checks, order)
 
 
+def product_tile(target: str | None, bytes: int) -> tuple[int, int, int] | None:
+    """Rows, columns and depth of tiles of products that suit a target, for sums of so many bytes; None where all do."""
+    return resolve(target).product_tile(bytes)
+
+
 def _compile_module(
     data: bytes, name: str, target: str | None, definitions: Definitions | None, checks: str
 ) -> Program:

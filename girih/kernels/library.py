@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import loaded_kernel, loaded_program
+from girih.kernels.loading import loaded_kernel, loaded_program, tile_for
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -39,6 +39,9 @@ def gemm(
     accumulator: str | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -46,13 +49,13 @@ def gemm(
 
     op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
     number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
-    floating types if left out). Grid: ceil(M / 32) x ceil(N / 32). The sizes of A and B must fit C: missing
-    elements count as zero. 003 "Cooperative matrix mul add".
+    floating types if left out). A work-group computes a tile of `rows` x `columns`, with `depth` summands at a time;
+    sizes that are left out suit the target. Grid: ceil(M / rows) x ceil(N / columns); work-groups of a larger one find
+    nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm", type, accumulator)
-    return loaded_kernel(
-        "gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b
-    )
+    return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
+                   transpose_b=transpose_b, **tile_for(target, summed, rows, columns, depth))  # fmt: skip
 
 
 def gemm_epilogue(
@@ -63,6 +66,9 @@ def gemm_epilogue(
     bias: str | None = None,
     activation: str | None = None,
     residual: bool = False,
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -71,7 +77,8 @@ def gemm_epilogue(
     op(A) is M x K, op(B) is K x N, C and R are M x N, of a floating type; sums, bias and f are in f64 for f64, else in
     f32. `bias` is "rows" for a bias of M elements, "columns" for one of N. f, the `activation`, is "gelu", "gelu_tanh"
     (its usual approximation), "silu" or "relu". With `residual` R is added; it may be C. A bias or R that is not used
-    may be None. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add", "Cooperative matrix apply".
+    may be None. `rows`, `columns` and `depth` are those of `gemm`. Grid: ceil(M / rows) x ceil(N / columns).
+    003 "Cooperative matrix mul add", "Cooperative matrix apply".
     """
     chosen: dict[str, object] = {}
     if bias is not None:
@@ -80,19 +87,29 @@ def gemm_epilogue(
         chosen[one_of("gemm_epilogue", "activation", activation, ACTIVATIONS)] = True
     accumulator = accumulator_of("gemm_epilogue", type, None)
     return loaded_kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
-                   transpose_b=transpose_b, residual=residual, **chosen)  # fmt: skip
+                   transpose_b=transpose_b, residual=residual, **chosen,
+                   **tile_for(target, accumulator, rows, columns, depth))  # fmt: skip
 
 
 def gemm_mixed(
-    *, type: str = "i8", accumulator: str | None = None, order: Order = "F", target: str | None = None
+    *,
+    type: str = "i8",
+    accumulator: str | None = None,
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
+    order: Order = "F",
+    target: str | None = None,
 ) -> Kernel:
     """C := A B with narrow factors and wide sums: `kernel(A, B, C)`.
 
     A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
-    f32 for the others. Grid: ceil(M / 32) x ceil(N / 32). 003 "Cooperative matrix mul add".
+    f32 for the others. `rows`, `columns` and `depth` are those of `gemm`. Grid: ceil(M / rows) x ceil(N / columns).
+    003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm_mixed", type, accumulator)
-    return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed)
+    sizes = tile_for(target, summed, rows, columns, depth)
+    return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed, **sizes)
 
 
 def gemm_collective(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from girih.ir.types import NUMBERS, PARTS
 from girih.kernels.table import checked
 from girih.kernels.texts import path
 
@@ -22,3 +23,23 @@ def loaded_program(name: str, target: str | None, order: Order, definitions: dic
 def loaded_kernel(name: str, target: str | None, order: Order, **definitions: object) -> Kernel:
     """The function of a text that has the name of the kernel. Raises `ValueError` for what is not offered."""
     return loaded_program(name, target, order, definitions)[name]
+
+
+def given(**sizes: int | None) -> dict[str, int]:
+    """The sizes that are not left out."""
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def tile_for(
+    target: str | None, accumulator: str, rows: int | None, columns: int | None, depth: int | None
+) -> dict[str, int]:
+    """The definitions of the tile of a product: the sizes that are given, and for the others what suits the target.
+
+    Where all tiles suit it, and for complex sums, those of the text are left. Raises `ValueError` for a wrong target.
+    """
+    from girih.api import product_tile
+
+    number = NUMBERS[accumulator]
+    found = None if number in PARTS else product_tile(target, number.size)
+    suitable = {} if found is None else dict(zip(("rows", "columns", "depth"), found, strict=True))
+    return suitable | given(rows=rows, columns=columns, depth=depth)

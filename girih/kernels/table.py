@@ -86,6 +86,8 @@ _TRANSPOSED = {"transpose_a": TRUTH, "transpose_b": TRUTH}
 _ACTIVATIONS = {"type": ("f32", "bf16")}
 _HALF = ("f16", "bf16")
 _TILES_OF_PRODUCTS = {"rows": TILE, "columns": TILE, "depth": TILE, "items": WORK_ITEMS}
+_TILES = {"rows": range(32, 1025, 32), "columns": range(1, 1025), "depth": range(1, 1025)}
+_GRID_OF_TILES = (("rows of the result", "rows"), ("columns of the result", "columns"))
 _COLUMNS = (("columns", 1),)
 _MATRICES = (("matrices", 1),)
 _PRODUCTS = (("products", 1),)
@@ -183,8 +185,8 @@ TABLE: dict[str, LibraryEntry] = {
     ),
     "gemm": LibraryEntry(
         "C := alpha op(A) op(B) + beta C for matrices of any size, with cooperative matrices",
-        {**_SUMMED, **_TRANSPOSED},
-        _tiles(32),
+        {**_SUMMED, **_TRANSPOSED, **_TILES},
+        _GRID_OF_TILES,
     ),
     "gemm_batched": LibraryEntry(
         "many small products of one size, side by side along the third mode",
@@ -210,13 +212,14 @@ TABLE: dict[str, LibraryEntry] = {
             **dict.fromkeys(BIASES.values(), TRUTH),
             **dict.fromkeys(ACTIVATIONS.values(), TRUTH),
             "residual": TRUTH,
+            **_TILES,
         },
-        _tiles(32),
+        _GRID_OF_TILES,
     ),
     "gemm_mixed": LibraryEntry(
         "C := A B with products of narrow and sums of wide numbers",
-        {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32")},
-        _tiles(32),
+        {"type": ("i8", "i16", "f16", "bf16"), "accumulator": ("i32", "i64", "f32"), **_TILES},
+        _GRID_OF_TILES,
     ),
     "gemm_q4_0": LibraryEntry(
         "C := W X with 4-bit weights in blocks of 32 with a common scale",
@@ -226,7 +229,7 @@ TABLE: dict[str, LibraryEntry] = {
     "gemm_q4_0_work_group": LibraryEntry(
         "C := W X with 4-bit weights and matrices of the work-group, for GPUs with tensor cores",
         {"type": _HALF, **_TILES_OF_PRODUCTS, "depth": TILE[1:]},
-        (("rows of the result", "rows"), ("columns of the result", "columns")),
+        _GRID_OF_TILES,
     ),
     "gemm_q8_0": LibraryEntry(
         "C := W X with 8-bit weights in blocks of 32 with a common scale",
@@ -241,7 +244,7 @@ TABLE: dict[str, LibraryEntry] = {
     "gemm_work_group": LibraryEntry(
         "C := A B for f16 or bf16 with matrices of the work-group, for GPUs with tensor cores",
         {"type": _HALF, "result": ("f16", "bf16", "f32"), **_TILES_OF_PRODUCTS},
-        (("rows of the result", "rows"), ("columns of the result", "columns")),
+        _GRID_OF_TILES,
     ),
     "gemv": LibraryEntry(
         "y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import loaded_kernel
+from girih.kernels.loading import given, loaded_kernel
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -84,8 +84,3 @@ def attention_work_group(
     return loaded_kernel(
         "attention_work_group", target, order, type=type, headdim=headdim, causal=causal, fast=fast, **sizes
     )
-
-
-def given(**sizes: int | None) -> dict[str, int]:
-    """The sizes that are not left out."""
-    return {name: size for name, size in sizes.items() if size is not None}

@@ -116,6 +116,14 @@ class ShaderDevice(TargetDevice, Protocol):
         """The executor of an entry point. Raises `CompileError` for one that the target refuses."""
 
 
+@runtime_checkable
+class TilingDevice(TargetDevice, Protocol):
+    """The device of a target on which products are fast with some tiles, and slow with others."""
+
+    def product_tile(self, bytes: int) -> tuple[int, int, int]:
+        """Rows and columns of a tile of sums of so many bytes each, and the depth of its factors."""
+
+
 class AddressedBuffer(Protocol):
     """Memory of a device that has an address there as long as this object lives."""
 

@@ -349,6 +349,12 @@ class ResolvedTarget:
             return self.device.shader_executor(entry, self.settings)
         return self.executor(entry.function)
 
+    def product_tile(self, bytes: int) -> tuple[int, int, int] | None:
+        """Rows, columns and depth of tiles of products with sums of so many bytes; None where all suit the device."""
+        from girih.runtime.device import TilingDevice
+
+        return self.device.product_tile(bytes) if isinstance(self.device, TilingDevice) else None
+
     def emit(self, function: Function, form: str) -> str | bytes:
         """The kernel in a form of the row's `emits`.
 

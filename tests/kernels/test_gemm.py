@@ -104,6 +104,24 @@ def test_strided_views() -> None:
     assert (c[outside] == before[outside]).all()
 
 
+def test_tiles_suit_the_target_and_any_grid_that_covers_the_result(target: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b, c = (random(rng, DTYPES["f32"], *shape) for shape in ((130, 70), (70, 200), (130, 200)))
+    expected = 2 * (a.astype(np.float64) @ b) + 3 * c
+    compiled, chosen = kernels.gemm(), kernels.gemm(rows=64, columns=50, depth=24)
+    sizes = compiled.grid_for(2.0, a, b, 3.0, c)
+    assert sizes == (5, 7, 1) if target == "interpreter" else sizes[0] * sizes[1] < 5 * 7
+    assert chosen.grid_for(2.0, a, b, 3.0, c) == (3, 4, 1)
+    for call in (compiled, chosen, compiled[kernels.grid_for("gemm", 130, 200)]):
+        found = c.copy(order="F")
+        call(2.0, a, b, 3.0, found)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+    with pytest.raises(ValueError, match="gemm: rows is 40; it must be"):
+        kernels.gemm(rows=40)
+    with pytest.raises(ValueError, match="nowhere"):
+        kernels.gemm(target="nowhere")
+
+
 @pytest.mark.interpreter
 @pytest.mark.parametrize(("type", "accumulator"), [("f32", "f32"), ("f16", "f32"), ("i8", "i32")])
 @pytest.mark.parametrize("seed", [0, 1, *long(range(2, 20))])

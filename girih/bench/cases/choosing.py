@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from girih.bench.cases import products
 from girih.bench.cases.columns import typed
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, wide, zeros
 from girih.bench.measuring.work import Peer, Work
@@ -74,8 +75,8 @@ def gemm_epilogue(context: MeasuringContext, type: str) -> tuple[str, Work]:
     wider = "f64" if type == "f64" else "f32"
     bias = random(wider, n)
     a[...] = a / np.asarray(np.sqrt(n), a.dtype)
-    calls = context.calls(path("gemm_epilogue"), "gemm_epilogue", grid_for("gemm_epilogue", n, n),
-                          (a, b, bias, None, c), bias_of_rows=True, gelu_tanh=True, **typed(type))  # fmt: skip
+    calls = products.tiled_calls(context, "gemm_epilogue", (n, n), (a, b, bias, None, c), wider, type=type,
+                                 bias_of_rows=True, gelu_tanh=True)  # fmt: skip
     expected = _gelu_in_numpy(wide(a), wide(b), wide(bias))
     peers = {"numpy": Peer(partial(_gelu_in_numpy, a, b, bias))} if type in ("f32", "f64") else {}
     bound = 64 * EPSILON[type] * (1 + abs(expected))

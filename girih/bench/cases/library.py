@@ -150,8 +150,7 @@ def _gemm_collective(context: MeasuringContext, type: str) -> tuple[str, Work]:
 def _gemm_mixed(context: MeasuringContext, type: str) -> tuple[str, Work]:
     n = 512
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros("f32", n, n)
-    calls = context.calls(path("gemm_mixed"), "gemm_mixed", grid_for("gemm_mixed", n, n), (a, b, c),
-                          type=type, accumulator="f32")  # fmt: skip
+    calls = products.tiled_calls(context, "gemm_mixed", (n, n), (a, b, c), "f32", type=type)
     expected, norms = products.exact(a, b)
     left, right = a.astype(np.float32), b.astype(np.float32)
     peers = {"numpy": Peer(lambda: right.T @ left.T)}

@@ -12,9 +12,10 @@ import numpy as np
 from girih.bench.cases.case import MANY, Case
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, wide, zeros
 from girih.bench.measuring.rows import Measurement
-from girih.bench.measuring.timing import interleaved, rest_for
+from girih.bench.measuring.timing import Call, interleaved, rest_for
 from girih.bench.measuring.work import Peer, Work, measure
-from girih.kernels.texts import grid_for, path
+from girih.kernels.loading import tile_for
+from girih.kernels.texts import path
 
 SUMMED_IN = {"bf16": "f32", "f16": "f32"}
 """The type of results, where it is not that of the factors."""
@@ -123,11 +124,24 @@ def tiles(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
     summed = SUMMED_IN.get(type, type)
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
     expected, norms = exact(a, b)
-    calls = context.calls(path("gemm"), "gemm", grid_for("gemm", n, n), (1.0, a, b, 0.0, c),
-                          type=type, accumulator=summed)  # fmt: skip
+    calls = tiled_calls(context, "gemm", (n, n), (1.0, a, b, 0.0, c), summed, type=type)
     work = Work(calls, c, expected, EPSILON[summed] * norms, None, product_peers(context, a, b, expected),
                 2.0 * n**3, 3.0 * n * n * a.itemsize, "f32" if type == "f16" else type)  # fmt: skip
     return [measure(context, "tiles", f"tile gemm {type} n={n}", work)]
+
+
+def tiled_calls(
+    context: MeasuringContext,
+    name: str,
+    shape: tuple[int, int],
+    arguments: tuple[object, ...],
+    summed: str,
+    **definitions: object,
+) -> dict[str, Call]:
+    """The launches of a product of the library, with the tiles that it has on this processor."""
+    sizes = tile_for("cpu", summed, None, None, None)
+    grid = (-(-shape[0] // sizes["rows"]), -(-shape[1] // sizes["columns"]))
+    return context.calls(path(name), name, grid, arguments, accumulator=summed, **definitions, **sizes)
 
 
 def small(context: MeasuringContext, group: str, type: str, shape: tuple[int, int, int]) -> list[Measurement]:

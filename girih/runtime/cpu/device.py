@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.assemble.assembler import Cpu
+from girih.back.llvm.cpu.machine.tiles import product_tile
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
+from girih.runtime.cpu.machine import description_of
 
 if TYPE_CHECKING:
     from girih.runtime.device import ExecutionSummary
@@ -31,6 +33,10 @@ class CpuDevice:
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> CpuExecutor:
         """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
         return CpuExecutor(function, self.name, self.cpu, settings["checks"], limits)
+
+    def product_tile(self, bytes: int) -> tuple[int, int, int]:
+        """Rows, columns and depth of tiles of products with sums of so many bytes each."""
+        return product_tile(description_of(self.cpu), bytes)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         """The code of a kernel as `llvm` or `asm`, or the remarks on it as text; nothing is made ready to run.

@@ -19,7 +19,7 @@ from girih.back.llvm.cpu.machine.description import MachineDescription, describe
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.ir.core import Function
 
-__all__ = ["amx_permitted", "code_identity", "host_description", "target_of"]
+__all__ = ["amx_permitted", "code_identity", "description_of", "host_description", "target_of"]
 
 _PRODUCTS = frozenset(("gemm", "cooperative_matrix_mul_add", "matrix_mul_add"))
 """The instructions, of both languages, that AMX can be used for."""
@@ -36,13 +36,17 @@ def target_of(function: Function, cpu: Cpu) -> CpuTarget:
     AMX is among them where the processor has it and the function has products of matrices. This machine's system is
     asked for permission then, once in a process; where it refuses, code for this machine does without AMX.
     """
-    host = Cpu.host()
     amx = cpu.has("amx-tile") and any(op.spec.mnemonic in _PRODUCTS for op in function.walk())
     return CpuTarget.of(
         cpu,
-        host_description() if cpu == host else described(cpu.name),
-        amx=amx and (cpu != host or amx_permitted()),
+        description_of(cpu),
+        amx=amx and (cpu != Cpu.host() or amx_permitted()),
     )
+
+
+def description_of(cpu: Cpu) -> MachineDescription:
+    """The description of a processor: completed by what the system says, if it is this machine's."""
+    return host_description() if cpu == Cpu.host() else described(cpu.name)
 
 
 def code_identity(function: Function, cpu: Cpu) -> str:

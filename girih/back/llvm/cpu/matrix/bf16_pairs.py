@@ -33,13 +33,17 @@ _BYTES = BF16.size
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor in memory; `imaginary` is the distance of the imaginary parts. All distances are in bytes."""
+    """A factor in memory; `imaginary` is the distance of the imaginary parts. All distances are in bytes.
+
+    Where rows lie in panels, `panel_stride` is how far a row at the beginning of one is from the first, for each row.
+    """
 
     type: CoopMatrix
     pointer: Val
     row_stride: Operand
     column_stride: Operand
     imaginary: int = 0
+    panel_stride: int | None = None
 
 
 def suits(code: CpuCode, a: Matrix, b: Matrix, total: Number) -> bool:

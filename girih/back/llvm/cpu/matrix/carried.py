@@ -144,16 +144,18 @@ class MatrixCarrier:
             # Products take vectors from `a`, and single components from `b`.
             found = found.found(code, lines=self._type.use is Use.A, into=tile)
         if isinstance(found, Reference):
-            return [found.pointer, code.w.value(found.row_stride), code.w.value(found.column_stride)]
+            ends = found.ends or (integer(self._type.rows), integer(self._type.columns))
+            return [found.pointer, code.w.value(found.row_stride), code.w.value(found.column_stride), *ends]
         if found is not tile:
             to_tile(code, held, tile)
         along, across = integer(size), integer(line_bytes(self._type))
-        return [tile.pointer, across, along] if turned(self._type) else [tile.pointer, along, across]
+        ends = (integer(self._type.rows), integer(self._type.columns))
+        return [tile.pointer, *((across, along) if turned(self._type) else (along, across)), *ends]
 
     def blank(self, code: CpuCode) -> list[Val]:
         """Values for the phis where nobody has the matrix."""
         if self._reference:
-            return [zero("ptr"), integer(0), integer(0)]
+            return [zero("ptr"), *[integer(0)] * 4]
         if not self._columns:
             return [integer(0)]
         one = zero(wide(register(part(self._type)), length(self._type)))
@@ -162,7 +164,8 @@ class MatrixCarrier:
     def inside(self, code: CpuCode, values: Sequence[Val]) -> Matrix:
         """The matrix that the phis stand for."""
         if self._reference:
-            return Reference(self._type, *values)
+            pointer, row_stride, column_stride, *ends = values
+            return Reference(self._type, pointer, row_stride, column_stride, (ends[0], ends[1]))
         if self._columns:
             count = part_count(self._type)
             return Columns(self._type, [tuple(values[k : k + count]) for k in range(0, len(values), count)])

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.cpu.matrix import bf16_pairs
+from girih.back.llvm.cpu.matrix import bf16_pairs, packing
 from girih.back.llvm.cpu.matrix.bf16_pairs import Factor
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, place_for, to_tile
 from girih.back.llvm.cpu.matrix.states import (
@@ -149,11 +150,16 @@ def widened(code: CpuCode, m: Matrix) -> Reference:
     return Reference(factor.type, factor.pointer, factor.row_stride, factor.column_stride)
 
 
+_Pack = Callable[[CpuCode, Reference, Number], packing.PackedFactor | None]
+"""How a factor in memory is copied, in the type of the sums."""
+
+
 class _MatrixProduct:
     def __init__(self, code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
         self.read: list[Matrix] = []
+        self.ends: packing.ProductEnds | None = None
         self.pairs = not turned(type) and bf16_pairs.suits(code, a, b, total)
         if self.pairs:
             self.depth //= 2
@@ -165,8 +171,7 @@ class _MatrixProduct:
             self.vectors = self._transposed_vectors(b)
             self.scalars = _transposed(self._factor(a, columns=False))
         else:
-            self.vectors = self._vectors(self._factor(a, columns=True))
-            self.scalars = self._factor(b, columns=False)
+            self.vectors, self.scalars = self._factors(a, b)
         self.c = c
         self.small = in_registers(code, type)
         if isinstance(settled(c), Deferred) and weight_of(c) > 4:
@@ -174,6 +179,30 @@ class _MatrixProduct:
             self.c.remaining = None if c.remaining is None else c.remaining + 1
 
     # --- factors -------------------------------------------------------------------------
+
+    def _factors(self, a: Matrix, b: Matrix) -> tuple[Factor, Factor]:
+        """Both factors: copies where these pay."""
+        block = self._block()
+        if not packing.pays(self.type, self.total, self.depth, block):
+            return self._vectors(self._factor(a, columns=True)), self._factor(b, columns=False)
+        first = self._packed(a, partial(packing.vectors, width=block[0]))
+        second = self._packed(b, packing.scalars)
+        if first is not None and second is not None:
+            self.ends = packing.ends(self.code, first, second, block)
+        return (
+            self._vectors(self._factor(a, columns=True)) if first is None else first.factor,
+            self._factor(b, columns=False) if second is None else second.factor,
+        )
+
+    def _packed(self, m: Matrix, pack: _Pack) -> packing.PackedFactor | None:
+        """The copy of a factor that lies in memory, which counts as read; None where there is none."""
+        held = same_numbers(m)
+        if isinstance(held, Unloaded):
+            held = held.found(self.code, lines=False)
+        found = pack(self.code, held, self.total) if isinstance(held, Reference) else None
+        if found is not None:
+            consume(m)
+        return found
 
     def _factor(self, m: Matrix, *, columns: bool) -> Factor:
         """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
@@ -299,7 +328,8 @@ class _MatrixProduct:
         source = self.c.type.component
         initial = [_cast(code, source, self.total, walk.piece(self.c, at)) for at in places]
         count, parts = places[0].count, len(initial[0])
-        a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), self.vectors.row_stride))
+        across = self.vectors.row_stride if self.vectors.panel_stride is None else self.vectors.panel_stride
+        a = w.at(self.vectors.pointer, w.mul(w.value(places[0].start), across))
         deep = self.scalars.row_stride
         b = [w.at(self.scalars.pointer, w.mul(w.value(at.line), self.scalars.column_stride)) for at in places]
 
@@ -316,7 +346,8 @@ class _MatrixProduct:
         vectors = -(-count * register_bytes(self._sums()) // code.target.vector_bytes)
         if self.pairs:
             return self._accumulate_pairs(a, b, deep, initial)
-        flat = accumulate(w, self.depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
+        depth = self.depth if self.ends is None else self.ends.depth_of(w, places[0])
+        flat = accumulate(w, depth, [p for one in initial for p in one], step, len(places) * parts * vectors)
         blocks = [tuple(flat[j * parts : (j + 1) * parts]) for j in range(len(places))]
         return [_cast(code, self.total, self.type.component, one) for one in blocks]
 

@@ -181,11 +181,16 @@ class Repeated(Matrix):
 
 @dataclass(eq=False, slots=True)
 class Reference(Matrix):
-    """A matrix in memory, at any distances in bytes between rows and between columns; components are not complex."""
+    """A matrix in memory, at any distances in bytes between rows and between columns; components are not complex.
+
+    `ends` are the row and the column from which on all components are certain to be zero, for they lie outside of what
+    was loaded; None stands for a matrix that may have other numbers everywhere.
+    """
 
     pointer: Val
     row_stride: Operand
     column_stride: Operand
+    ends: tuple[Val, Val] | None = None
 
     @property
     def contiguous(self) -> bool:

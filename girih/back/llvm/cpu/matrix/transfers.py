@@ -84,14 +84,15 @@ def _resolve(code: CpuCode, window: Window, *, lines: bool, into: InMemory | Non
         return tile
     if window.inside is None:
         return Reference(type, window.pointer, window.row_stride, window.column_stride)
+    ends = (window.end_row, window.end_column)
     if not window.contiguous and known(window.across) == type.component.size:
         # A copy has its neighbours where the memory has them, so that they are known to be neighbours either way.
         pointer, row_stride, column_stride = _where_it_is(code, window.turned(), into)
-        return Reference(type, pointer, column_stride, row_stride)
-    return Reference(type, *_where_it_is(code, window, into))
+        return Reference(type, pointer, column_stride, row_stride, ends)
+    return Reference(type, *_where_it_is(code, window, into), ends)
 
 
-def _where_it_is(code: CpuCode, window: Window, into: InMemory | None) -> list[Val]:
+def _where_it_is(code: CpuCode, window: Window, into: InMemory | None) -> tuple[Val, Val, Val]:
     """Pointer and distances of rows and columns: in memory if all is there, otherwise of a copy."""
     w, type = code.w, window.type
     tile = InMemory(type, into.pointer) if into else new_tile(code, type)
@@ -103,7 +104,8 @@ def _where_it_is(code: CpuCode, window: Window, into: InMemory | None) -> list[V
         return [tile.pointer, *(own[::-1] if turned(type) else own)]
 
     there = [window.pointer, w.value(window.row_stride), w.value(window.column_stride)]
-    return w.either(window.inside, lambda: there, copied)
+    pointer, row_stride, column_stride = w.either(window.inside, lambda: there, copied)
+    return pointer, row_stride, column_stride
 
 
 def load_columns(code: CpuCode, window: Window) -> list[Parts]:
