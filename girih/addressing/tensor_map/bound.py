@@ -62,7 +62,14 @@ class BoundTensorMap:
         With `store` they reach to the end of what stores touch, the padding of the last row, and may be written where
         the array may be. Raises `AddressingError` where that is past the end of the array that it is part of.
         """
-        size, room = tensor_bytes(self.tensor_map, store), room_of(self.array)
+        size = tensor_bytes(self.tensor_map, store)
+        if _is_whole(self.array) and size <= self.array.nbytes:
+            # Every launch asks for it: without gaps, that is two views.
+            whole: NDArray[np.uint8] = np.asarray(self.array).reshape(-1, order="A").view(np.uint8)[:size]
+            if not store:
+                whole.flags.writeable = False
+            return whole
+        room = room_of(self.array)
         report = RuleReport("BoundTensorMap.memory")
         if size > room:
             if store:
@@ -87,8 +94,7 @@ def bound(given: TensorMap, array: object) -> BoundTensorMap:
         report.add(BOUND_ARRAY, "the array is masked, and a tensor has no mask", "pass array.data or array.filled(...)")
     _check_type(given, array, report)
     if _check_layout(given, array, report):
-        whole = array.flags.c_contiguous or array.flags.f_contiguous
-        size, room = tensor_bytes(given), array.nbytes if whole else room_of(array)
+        size, room = tensor_bytes(given), array.nbytes if _is_whole(array) else room_of(array)
         if size > room:
             message = f"the tensor reaches over {size} bytes, the array holds {room}"
             report.add(BOUND_SIZE, message, "pass the whole array, or describe a smaller tensor")
@@ -122,11 +128,16 @@ def _check_layout(given: TensorMap, array: NDArray[Any], report: RuleReport) -> 
             return True
     # A transposed array of the tensor's shape is without gaps, but its elements lie elsewhere.
     transposed = described and array.shape != given.global_dim and not array.flags.c_contiguous
-    if not transposed and (array.flags.c_contiguous or array.flags.f_contiguous):
+    if not transposed and _is_whole(array):
         return True
     message = f"the array has shape {array.shape} and strides {array.strides} in bytes, which the map does not"
     report.add(BOUND_LAYOUT, message, "bind an array without gaps, or make the map with TensorMap.of(array, box)")
     return False
+
+
+def _is_whole(array: NDArray[Any]) -> bool:
+    """Whether an array lies in memory without gaps."""
+    return bool(array.flags.c_contiguous or array.flags.f_contiguous)
 
 
 def room_of(array: NDArray[Any]) -> int:
