@@ -145,9 +145,14 @@ def test_grids_that_were_short_stay_on_the_calling_thread() -> None:
         ),
     ],
 )
-def test_the_quota_of_a_control_group(tmp_path: Path, files: dict[str, str], quota: float | None) -> None:
+def test_the_quota_of_a_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], quota: float | None
+) -> None:
+    monkeypatch.setattr(pool, "usable_cpus", lambda: range(2))
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert pool._quota(tmp_path) == quota
+    # Where time is counted, threads wait for less of it.
+    assert (pool.spin_time(tmp_path) < pool.SPIN_NANOSECONDS) == (quota is not None and quota < 2)

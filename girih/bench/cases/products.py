@@ -92,10 +92,10 @@ def large(context: MeasuringContext, type: str, n: int, width: int | None = None
     return [measure(context, "gemm", f"gemm {type} n={n}", work)]
 
 
-def blocks(threads: int) -> tuple[int, int]:
-    """The blocks down and across of a square matrix, one for each thread: as square as their number allows."""
-    down = max(k for k in range(1, threads + 1) if threads % k == 0 and k * k <= threads)
-    return down, threads // down
+def blocks(count: int) -> tuple[int, int]:
+    """The blocks down and across of a square matrix that is cut into a number of them, as square as that allows."""
+    down = max(k for k in range(1, count + 1) if count % k == 0 and k * k <= count)
+    return down, count // down
 
 
 def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
@@ -105,7 +105,8 @@ def parallel(context: MeasuringContext, type: str, n: int) -> list[Measurement]:
     a, b, c = random(type, n, n), random(type, n, n, seed=1), zeros(summed, n, n)
     expected, norms = exact(a, b)
     definitions = {"type": type, "accumulator": summed}
-    down, across = blocks(threads)
+    # Several for each thread, since CPUs are not equally fast.
+    down, across = blocks(4 * threads)
     high, broad = -(-n // down), -(-n // across)
     calls = context.calls(text("gemm_block"), "gemm_block", (down, across), (1.0, a, b, 0.0, c, high, broad),
                           **definitions)  # fmt: skip

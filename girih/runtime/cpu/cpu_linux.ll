@@ -31,22 +31,9 @@ define internal void @wake(ptr %pool, ptr %word, i64 %count) {
   ret void
 }
 
-; Ask for large pages where memory is worth some; the system may have none.
+; Ask for large pages for memory that begins with one; the system may have none.
 define internal void @with_large_pages(ptr %memory, i64 %bytes) {
-entry:
-  %start = ptrtoint ptr %memory to i64
-  %up = add i64 %start, 4095
-  %first = and i64 %up, -4096
-  %end = add i64 %start, %bytes
-  %last = and i64 %end, -4096
-  %length = sub i64 %last, %first
-  %much = icmp sge i64 %length, ${LARGE_BYTES}
-  br i1 %much, label %advise, label %done
-advise:
-  %page = inttoptr i64 %first to ptr
-  %ignored = call i32 @madvise(ptr %page, i64 %length, i32 ${HUGE_PAGES})
-  br label %done
-done:
+  %ignored = call i32 @madvise(ptr %memory, i64 %bytes, i32 ${HUGE_PAGES})
   ret void
 }
 
@@ -198,7 +185,10 @@ given:
   br label %look
 placed:
   %asked = load i64, ptr %asked_at
-  %fixed = icmp ne i64 %asked, 0
+  %said = icmp ne i64 %asked, 0
+  ; A system with more CPUs than the mask has does not tell: threads run where it puts them.
+  %untold = icmp ne i32 %refused, 0
+  %fixed = or i1 %said, %untold
   br i1 %fixed, label %all, label %count
 ; Threads have CPUs in order: those without one are the last.
 count:

@@ -34,6 +34,8 @@ entry:
   %serial_at = getelementptr i8, ptr %description, i64 ${D_SERIAL_GROUPS}
   %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
   %learned_at = getelementptr i8, ptr %description, i64 ${D_LEARNED}
+  %wall_at = getelementptr i8, ptr %description, i64 ${D_WALL}
+  %turns_at = getelementptr i8, ptr %description, i64 ${D_TURNS}
   %kernel = load ptr, ptr %kernel_at
   %pool = load ptr, ptr %pool_at
   %workspace_bytes = load i64, ptr %bytes_at
@@ -84,20 +86,47 @@ choose:
   %workspace_at = getelementptr i8, ptr %pool, i64 ${WORKSPACE}
   %workspace = load ptr, ptr %workspace_at
   br i1 %serially, label %serial, label %weigh
-; What earlier launches took for a work-group says whether this one is worth the other threads.
+; What earlier launches took says whether this one is worth the other threads: `learned` for a work-group on one thread,
+; `wall` for one of all threads.
 weigh:
-  %worth = call i64 @worth(ptr %pool)
   %learned = load atomic i64, ptr %learned_at monotonic, align 8
+  %wall = load atomic i64, ptr %wall_at monotonic, align 8
+  %worth = call i64 @worth(ptr %pool)
+  %limit = shl i64 %worth, ${LEARNED_SHIFT}
+  %doubtful = call i64 @llvm.umax.i64(i64 %limit, i64 ${DOUBTFUL_TIME})
   %product = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %learned, i64 %groups)
   %estimate = extractvalue { i64, i1 } %product, 0
   %endless = extractvalue { i64, i1 } %product, 1
-  %limit = shl i64 %worth, ${LEARNED_SHIFT}
-  %much = icmp uge i64 %estimate, %limit
+  %much = icmp uge i64 %estimate, %doubtful
   %unknown = icmp eq i64 %learned, 0
   %worthy = or i1 %much, %endless
   %threads = or i1 %worthy, %unknown
-  br i1 %threads, label %parallel, label %try
-; It begins on this thread; what is left when twice as much time has passed goes to all threads after all.
+  br i1 %threads, label %parallel, label %compare
+compare:
+  %little = icmp ult i64 %estimate, %limit
+  br i1 %little, label %try, label %measured
+; All threads together were slower than one, as where all write to the same cache line. That fades, so as to be measured
+; again.
+measured:
+  %slower = icmp ult i64 %learned, %wall
+  br i1 %slower, label %fade, label %wait
+fade:
+  %some_of_wall = lshr i64 %wall, 6
+  %faded = sub i64 %wall, %some_of_wall
+  store atomic i64 %faded, ptr %wall_at monotonic, align 8
+  br label %try
+; Now and then one thread is given a try, because what it takes alone is less than what it takes beside others.
+wait:
+  %turns = load atomic i64, ptr %turns_at monotonic, align 8
+  %next_turn = add i64 %turns, 1
+  store atomic i64 %next_turn, ptr %turns_at monotonic, align 8
+  %young = icmp ult i64 %turns, ${TRIAL_TURNS}
+  %of_power = and i64 %turns, %next_turn
+  %of_many = and i64 %turns, ${TRIAL_MASK}
+  %when = select i1 %young, i64 %of_power, i64 %of_many
+  %due = icmp eq i64 %when, 0
+  br i1 %due, label %try, label %parallel
+; It begins on this thread; what is left when twice the time has passed goes to all threads after all.
 try:
   %size = call i64 @llvm.umax.i64(i64 %untimed_groups, i64 1)
   call void @begin(ptr %pace, i64 %size, ptr null)
@@ -105,7 +134,11 @@ try:
   %ended_at = getelementptr i64, ptr %pace, i64 1
   %until_at = getelementptr i64, ptr %pace, i64 9
   %begun = load i64, ptr %ended_at
-  %twice = shl i64 %worth, 1
+  %wall_scaled = mul i64 %wall, %groups
+  %together = lshr i64 %wall_scaled, ${LEARNED_SHIFT}
+  %bounded = call i64 @llvm.umin.i64(i64 %together, i64 ${DOUBTFUL_NANOSECONDS})
+  %patience = call i64 @llvm.umax.i64(i64 %worth, i64 %bounded)
+  %twice = shl i64 %patience, 1
   %until = add i64 %begun, %twice
   store i64 %until, ptr %until_at
   %try_result = call i32 @pieces(ptr %kernel, ptr %arguments, ptr %workspace, i64 0, i64 %groups, ptr %pace,
@@ -113,7 +146,11 @@ try:
   %reached_at = getelementptr i64, ptr %pace, i64 10
   %reached = load i64, ptr %reached_at
   %ended = load i64, ptr %ended_at
-  call void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %reached)
+  %tried = sub i64 %ended, %begun
+  ; More counts at once, less little by little.
+  %quarter = lshr i64 %learned, 2
+  %least = sub i64 %learned, %quarter
+  call void @learn(ptr %learned_at, i64 %tried, i64 %reached, i64 %least, i64 -1)
   %rest = icmp ult i64 %reached, %groups
   br i1 %rest, label %see_forks, label %release
 see_forks:
@@ -126,7 +163,7 @@ serial:
                                     i64 %untimed_groups, ptr %check, ptr %context)
   br label %release
 parallel:
-  %from = phi i64 [ 0, %weigh ], [ %reached, %see_forks ]
+  %from = phi i64 [ 0, %weigh ], [ 0, %wait ], [ %reached, %see_forks ]
   %parallel_result = call i32 @parallel(ptr %description, ptr %arguments, i64 %from, i64 %groups, ptr %check,
                                         ptr %context)
   br label %release
@@ -143,22 +180,21 @@ leave:
   ret i32 %result
 }
 
-; The time of a work-group, out of what a launch took for some: more at once, less little by little, so that a grid goes
-; back to a single thread only after several short launches.
-define internal void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %groups) {
+; Keep what a work-group takes, out of the time of some of them, within bounds; 0 is kept where nothing is known.
+define internal void @learn(ptr %kept_at, i64 %time, i64 %groups, i64 %least, i64 %most) {
 entry:
   %some = icmp ne i64 %groups, 0
   br i1 %some, label %measure, label %done
 measure:
-  %took = sub i64 %ended, %begun
-  %scaled = shl i64 %took, ${LEARNED_SHIFT}
+  %scaled = shl i64 %time, ${LEARNED_SHIFT}
   %each = udiv i64 %scaled, %groups
-  %time = call i64 @llvm.umax.i64(i64 %each, i64 1)
-  %learned = load atomic i64, ptr %learned_at monotonic, align 8
-  %quarter = lshr i64 %learned, 2
-  %less = sub i64 %learned, %quarter
-  %next = call i64 @llvm.umax.i64(i64 %less, i64 %time)
-  store atomic i64 %next, ptr %learned_at monotonic, align 8
+  %measured = call i64 @llvm.umax.i64(i64 %each, i64 1)
+  %kept = load atomic i64, ptr %kept_at monotonic, align 8
+  %new = icmp eq i64 %kept, 0
+  %low = call i64 @llvm.umax.i64(i64 %measured, i64 %least)
+  %bounded = call i64 @llvm.umin.i64(i64 %low, i64 %most)
+  %value = select i1 %new, i64 %measured, i64 %bounded
+  store atomic i64 %value, ptr %kept_at monotonic, align 8
   br label %done
 done:
   ret void
@@ -190,12 +226,18 @@ allocate:
   %huge = extractvalue { i64, i1 } %pair, 1
   br i1 %huge, label %bad, label %ask
 ask:
-  %refused = call i32 @posix_memalign(ptr %workspace_at, i64 ${WORKSPACE_ALIGNMENT}, i64 %all)
+  %large = icmp uge i64 %all, ${LARGE_PAGE}
+  %alignment = select i1 %large, i64 ${LARGE_PAGE}, i64 ${WORKSPACE_ALIGNMENT}
+  %refused = call i32 @posix_memalign(ptr %workspace_at, i64 %alignment, i64 %all)
   %lacks = icmp ne i32 %refused, 0
   br i1 %lacks, label %bad, label %keep
 keep:
   %memory = load ptr, ptr %workspace_at
+  br i1 %large, label %enlarge, label %tell
+enlarge:
   call void @with_large_pages(ptr %memory, i64 %all)
+  br label %tell
+tell:
   store i64 %wanted, ptr %stride_at
   ret i1 true
 bad:

@@ -239,10 +239,10 @@ wake_others:
   %delay = sub i64 %risen, %opened
   %plausible = call i64 @llvm.umin.i64(i64 %delay, i64 ${MOST_DELAY_NANOSECONDS})
   %usual = load atomic i64, ptr %delay_at monotonic, align 8
-  %more_by = sub i64 %plausible, %usual
-  %by = ashr i64 %more_by, 3
-  %averaged = add i64 %usual, %by
-  store atomic i64 %averaged, ptr %delay_at monotonic, align 8
+  %sixteenth = lshr i64 %usual, 4
+  %little_more = add i64 %usual, %sixteenth
+  %next_delay = call i64 @llvm.umin.i64(i64 %plausible, i64 %little_more)
+  store atomic i64 %next_delay, ptr %delay_at monotonic, align 8
   call void @rouse(ptr %pool, i32 %woken)
   br label %join
 join:
@@ -320,6 +320,7 @@ entry:
   %serial_at = getelementptr i8, ptr %description, i64 ${D_SERIAL_GROUPS}
   %untimed_at = getelementptr i8, ptr %description, i64 ${D_UNTIMED_GROUPS}
   %learned_at = getelementptr i8, ptr %description, i64 ${D_LEARNED}
+  %wall_at = getelementptr i8, ptr %description, i64 ${D_WALL}
   %kernel = load ptr, ptr %description_kernel_at
   %pool = load ptr, ptr %pool_at
   %serial_groups = load i64, ptr %serial_at
@@ -424,7 +425,11 @@ forked:
 ; Nothing is left to claim: wait for what others execute.
 left:
   %ended = load i64, ptr %ended_at
-  call void @learn(ptr %learned_at, i64 %begun, i64 %ended, i64 %own)
+  ; What it takes beside others is at least what it would take alone.
+  %took = sub i64 %ended, %begun
+  %quarter = lshr i64 %learned, 2
+  %least_alone = sub i64 %learned, %quarter
+  call void @learn(ptr %learned_at, i64 %took, i64 %own, i64 %least_alone, i64 %learned)
   br label %idle
 idle:
   %turns = phi i64 [ 0, %left ], [ %turn, %pause ], [ %turn, %share ]
@@ -467,6 +472,14 @@ asked:
   br label %wait
 over:
   %final_result = phi i32 [ %result, %idle ], [ %outcome, %wait ]
+  ; One launch that has to wait for a thread says little; where many wait, as on a busy machine, the time grows soon.
+  %closed_time = call i64 @now()
+  %whole = sub i64 %closed_time, %opened
+  %wall = load atomic i64, ptr %wall_at monotonic, align 8
+  %quarter_wall = lshr i64 %wall, 2
+  %least_wall = sub i64 %wall, %quarter_wall
+  %most_wall = shl i64 %wall, 1
+  call void @learn(ptr %wall_at, i64 %whole, i64 %all, i64 %least_wall, i64 %most_wall)
   ret i32 %final_result
 }
 

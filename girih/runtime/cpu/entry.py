@@ -65,7 +65,7 @@ _INTEGERS = (np.int64, np.int32, np.uint8, np.int8, np.int16, np.uint16, np.uint
 
 _DESCRIPTION = (
     *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
-    "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS", "D_LEARNED",
+    "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS", "D_LEARNED", "D_WALL", "D_TURNS",
     "D_FLOAT32", "D_FLOAT64", "D_INTEGERS", *(f"D_INTEGER_{k}" for k in range(1, len(_INTEGERS))),
     "D_APART", "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
 )  # fmt: skip
@@ -159,7 +159,7 @@ class KernelEntry:
         # More bytes than an address can count are as impossible to get as the largest number of them.
         workspace = min(workspace_bytes, _MOST_BYTES)
         types = [id(type) for type in (np.float32, np.float64, *_INTEGERS)]
-        words = [kernel, pool, workspace, max(serial_groups, 1), untimed_groups, 0, *types]
+        words = [kernel, pool, workspace, max(serial_groups, 1), untimed_groups, 0, 0, 0, *types]
         words += [int(_members_must_lie_apart(parameters)), len(parameters), 8 * slots, *described]
         functions = [addresses("girih_run"), addresses("girih_call")]
         run, call = _functions(name.encode(), functions, words, code)

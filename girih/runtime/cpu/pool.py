@@ -70,6 +70,8 @@ A mutex of POSIX threads has at most 64 bytes, a condition variable 48, on Linux
 RESULTS = {"FINISHED": 0, "NO_MEMORY": 1, "INTERRUPTED": 2, "NOT_STARTED": 3, "FORKED": 4}
 """The ways in which a launch ends."""
 
+LEARNED_SHIFT, DOUBTFUL_NANOSECONDS = 6, 100_000
+
 NUMBERS = {
     **LAYOUT,
     **RESULTS,
@@ -79,13 +81,21 @@ NUMBERS = {
     "STOPPED": STOPPED,
     "MASK_BYTES": 128,
     "MASK_CPUS": 1024,
+    # What other threads cost while they are awake; what claiming a chunk costs, for each thread that does; and how long
+    # a thread must have been away from its CPU for that to be shared.
     "AWAKE_NANOSECONDS": 3_000,
     "CLAIM_NANOSECONDS": 64,
     "AWAY_NANOSECONDS": 20_000,
     "MOST_DELAY_NANOSECONDS": 100_000,
-    "WOKEN_AT_ONCE": 3,
-    "LEARNED_SHIFT": 6,
-    "LARGE_BYTES": 1 << 22,
+    "WOKEN_AT_ONCE": 5,
+    # Times of work-groups are kept in parts of a nanosecond. Whether a launch is faster on one thread is tried where it
+    # takes up to so long: less and less often, at last in each 256th launch.
+    "LEARNED_SHIFT": LEARNED_SHIFT,
+    "DOUBTFUL_NANOSECONDS": DOUBTFUL_NANOSECONDS,
+    "DOUBTFUL_TIME": DOUBTFUL_NANOSECONDS << LEARNED_SHIFT,
+    "TRIAL_TURNS": 256,
+    "TRIAL_MASK": 255,
+    "LARGE_PAGE": 1 << 21,
     "PACE_WORDS": 11,
     "RECORD_ASKING": RECORD_ASKING,
 }
@@ -175,8 +185,7 @@ def process_pool() -> Pool:
     from girih.runtime.cpu.jit import keep_forever
 
     asked = bool(os.environ.get("GIRIH_NUM_THREADS", "").strip())
-    limited = not asked and _quota(Path("/")) is not None
-    pool = Pool(thread_count(), asked=asked, spin=LIMITED_SPIN_NANOSECONDS if limited else SPIN_NANOSECONDS)
+    pool = Pool(thread_count(), asked=asked, spin=spin_time(Path("/")))
     keep_forever(pool)
     return pool
 
@@ -190,6 +199,12 @@ def thread_count() -> int:
         return int(asked)
     cpus, quota = len(usable_cpus()), _quota(Path("/"))
     return max(1, min(cpus, MOST_THREADS, cpus if quota is None else ceil(quota)))
+
+
+def spin_time(root: Path) -> int:
+    """The nanoseconds for which a thread waits for the next launch before it sleeps, by the quota in a root folder."""
+    quota = _quota(root)
+    return SPIN_NANOSECONDS if quota is None or quota >= len(usable_cpus()) else LIMITED_SPIN_NANOSECONDS
 
 
 def usable_cpus() -> Sequence[int]:
