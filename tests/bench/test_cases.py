@@ -23,7 +23,7 @@ from tests.cases import long, one_in
 CONTEXT = MeasuringContext(quick=True, peers={"numpy": np})
 
 
-def once(functions: Mapping[str, Call], _effort: Effort, _clock: Clock) -> Samples:
+def once(functions: Mapping[str, Call], _effort: Effort, _clock: Clock, _rest: float) -> Samples:
     """Instead of timing: every function runs once."""
     for call in functions.values():
         call()
