@@ -10,9 +10,10 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Val, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.numbers.rounding import Features, from_memory, to_memory
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.interpreter.machine import numbers
 from girih.ir.types import BOOL, PARTS, Boolean, Number

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.numbers import arith, casts
-from girih.back.llvm.numbers.rounding import Features
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, BOOL, F8E4M3, F8E5M2, F32, F64, I8, I16, NUMBERS, Number
 from tests.back.jit import HARDWARE, SOFTWARE, Machine, Piece

@@ -11,8 +11,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.numbers import math as functions
-from girih.back.llvm.numbers.rounding import Features
 from girih.interpreter.machine import functions as meanings
 from girih.interpreter.machine import numbers
 from girih.ir.types import BF16, C64, F16, F32, F64, PARTS, Number

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import girih
 from girih.back.llvm.cpu.machine.target import CpuTarget
-from girih.back.llvm.numbers.rounding import Features
+from girih.back.llvm.emit.features import Features
 from tests.back.harness import TARGET, Compiled, compare, compiled
 from tests.back.test_linalg import agrees, check_gemm, gemms, memref, random, wide
 from tests.cases import crossed, long

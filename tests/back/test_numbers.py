@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers import math as functions
-from girih.back.llvm.numbers.rounding import Features, round_to
+from girih.back.llvm.numbers.rounding import round_to
 from girih.interpreter.machine import numbers
 from girih.ir.types import (
     BF16,

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
 from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Val, integer, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
@@ -30,7 +31,6 @@ from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.lower.sites import Site
-from girih.back.llvm.numbers.rounding import Features
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind
 from girih.ir.limits import DEFAULT_LIMITS

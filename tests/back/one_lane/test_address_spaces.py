@@ -13,6 +13,7 @@ from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, pointer, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
@@ -20,7 +21,6 @@ from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
-from girih.back.llvm.numbers.rounding import Features
 from girih.ir.core import Function, Op
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ops.tile.memory import Scope

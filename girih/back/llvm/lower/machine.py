@@ -26,8 +26,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val
-from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Scalar
 from girih.ir.core import Op
 from girih.ops.tile.memory import Scope

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, bits, floating, integer, scalar
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import integers
 from girih.back.llvm.numbers.complexes import complex_abs, complex_divide, complex_multiply
 from girih.back.llvm.numbers.eight_bits import decoded
 from girih.back.llvm.numbers.floats import magnitude, negative
-from girih.back.llvm.numbers.rounding import Features, round_to
+from girih.back.llvm.numbers.rounding import round_to
 from girih.back.llvm.numbers.values import register, vector_of
 from girih.ir.floats import eight_bits, rounded
 from girih.ir.types import EIGHT_BIT_FLOATS, F32, PARTS, Boolean, Number

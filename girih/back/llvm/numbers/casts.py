@@ -8,11 +8,12 @@ wider float.
 
 from __future__ import annotations
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, bits, integer, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.eight_bits import decoded, encoded
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern, real
-from girih.back.llvm.numbers.rounding import Features, from_memory, round_to, to_memory
+from girih.back.llvm.numbers.rounding import from_memory, round_to, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, PARTS, Number
 

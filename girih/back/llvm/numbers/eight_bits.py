@@ -10,10 +10,10 @@ Guarantees:
 
 from __future__ import annotations
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, magnitude, pattern
-from girih.back.llvm.numbers.rounding import Features
 from girih.ir.floats import EIGHT_BIT_NAN, FORMATS, eight_bits
 from girih.ir.types import F8E4M3, Boolean, Number
 

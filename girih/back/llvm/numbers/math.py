@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import sine_cosine
@@ -24,7 +25,7 @@ from girih.back.llvm.numbers.hyperbolic import complex_tangent, hyperbolic_tange
 from girih.back.llvm.numbers.logarithms import logarithm
 from girih.back.llvm.numbers.powers import power as real_power
 from girih.back.llvm.numbers.roots import complex_root, reciprocal_root, root
-from girih.back.llvm.numbers.rounding import Features, round_to
+from girih.back.llvm.numbers.rounding import round_to
 from girih.ir.types import C32, F16, F32, F64, Number
 
 Parts = tuple[Val, ...]

@@ -9,24 +9,12 @@ Guarantees:
 
 from __future__ import annotations
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.instructions import ROUND_F16
 from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern
 from girih.ir.types import BF16, F16, Boolean, Number
-from girih.lazy_dataclass import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """The features of a processor that the code of arithmetic depends on."""
-
-    f16: bool
-    """Conversions between `half` and `float` in hardware: F16C on x86, always on AArch64."""
-    fma: bool
-    """Fused multiplication and addition in hardware: FMA3 on x86, always on AArch64."""
-    narrows: bool = True
-    """Whether a conversion to `half` and back rounds: some compilers of shaders take such a pair away."""
 
 
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer
 from girih.back.llvm.lower.code import Held
-from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.back.spirv.code.memory import MemoryKind, ShaderMemory, ShaderPlace
 from girih.back.spirv.code.nodes import ShaderRoutine

@@ -15,12 +15,12 @@ from girih.analysis.prints import prints_of
 from girih.back.llvm.cpu.machine.stretches import is_long, write_stretches
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.work_group import made_by_work_group
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, integer, wide, zero
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.record import RECORD_ASKING
 from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.numbers.arith import differs
-from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Linear, Scalar, natural, uniform
 from girih.facts import findings
 from girih.ir import core

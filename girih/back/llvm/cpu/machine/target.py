@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.description import GENERIC, MachineDescription, described
-from girih.back.llvm.numbers.rounding import Features
+from girih.back.llvm.emit.features import Features
 from girih.ir.types import BF16, F16, I8, Number
 from girih.lazy_dataclass import dataclass
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, bits, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.arith import linear_result, simplest
@@ -16,7 +17,6 @@ from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.device import bits as bit_numbers
 from girih.back.llvm.numbers.device import floats, functions, integers
-from girih.back.llvm.numbers.rounding import Features
 from girih.back.llvm.numbers.values import Scalar, register, uniform
 from girih.facts import findings
 from girih.facts.findings import FindingWords

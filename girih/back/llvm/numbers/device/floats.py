@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, integer, scalar, wide, zero
 from girih.back.llvm.emit.text import lanes as lanes_of
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.floats import as_float, magnitude, pattern, real
-from girih.back.llvm.numbers.rounding import Features, from_memory, to_memory
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.ir.floats import EIGHT_BIT_NAN, FORMATS, eight_bits
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, F64, I32, I64, Number

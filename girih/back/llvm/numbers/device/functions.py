@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import sine_cosine
 from girih.back.llvm.numbers.exponentials import exponential
 from girih.back.llvm.numbers.floats import at_most, magnitude, pattern, polynomial, real, with_sign
 from girih.back.llvm.numbers.logarithms import logarithm
-from girih.back.llvm.numbers.rounding import Features, round_to
+from girih.back.llvm.numbers.rounding import round_to
 from girih.ir.types import Number
 
 # (atan(x) - x) / x^3 in powers of x^2 for x up to tan(pi / 8), by interpolation at Chebyshev's points.
