@@ -88,12 +88,17 @@ class Instructions(FunctionText):
     def smaller(self, a: Operand, b: Operand) -> Val:
         """The smaller of two signed integers."""
         a, b = self.value(a), self.value(b)
-        return self.select(self.compare("slt", a, b), a, b)
+        return self.select(self._chosen("slt", a, b), a, b)
 
     def larger(self, a: Operand, b: Operand) -> Val:
         """The larger of two signed integers."""
         a, b = self.value(a), self.value(b)
-        return self.select(self.compare("sgt", a, b), a, b)
+        return self.select(self._chosen("sgt", a, b), a, b)
+
+    def _chosen(self, predicate: str, a: Val, b: Val) -> Val:
+        """The condition of a choice between two integers, which goes in front of loops with it."""
+        known = lanes(a.type) > 1 or (a.literal is not None and b.literal is not None)
+        return self.compare(predicate, a, b) if known else self.compare_early(predicate, a, b)
 
     def convert(self, opcode: str, a: Val, type: str) -> Val:
         """The result of a conversion such as `sext`, `sitofp` or `bitcast`; `type` may be the element type alone."""

@@ -218,7 +218,7 @@ def first_outside(code: KernelCode, shape: Sequence[Extent], found: Sequence[Sca
         passed = first
         if stride > 0:
             left = w.add(w.sub(extent, base), stride - 1)
-            passed = w.binary("udiv", left, stride)
+            passed = left if stride == 1 else w.binary("udiv", left, stride)
         elif stride < 0:
             passed = w.add(w.binary("udiv", base, -stride), 1)
         lane = w.select(w.compare("uge", base, extent), integer(0), passed)
