@@ -63,6 +63,18 @@ func @f(%A: memref<i32x?>, %first: i32, %n: i32, %distance: i32) {
     }
 }"""
 
+DIVIDED = """
+func @f(%A: memref<i32x?>, %first: i32, %n: i32) {
+    %zero = constant 0 : i32
+    %divisor = constant 134217728 : i32
+    for %i = %zero, %n {
+        %j = add %i, %first : i32
+        %k = div %j, %divisor : i32
+        %place = cast %k : index
+        store %i, %A[%place]
+    }
+}"""
+
 POINTS = """
 func @f(%A: memref<f32x?x?>, %B: memref<f32x?x?>, %di: index, %dj: index)
         attributes {subgroup_size=8, work_group_size=[16, 1]} {
@@ -110,6 +122,19 @@ func @f(%A: memref<i32x?>, %n: index) {
             %y = load %A[%l] : i32
             %z = add %x, %y : i32
             store %z, %A[%i]
+        } else {
+            store %x, %A[%i]
+        }
+    }
+}"""
+
+OTHERWISE = """
+func @f(%A: memref<i32x?>, %n: index, %m: index) {
+    %zero = constant 0 : index
+    for %i = %zero, %n {
+        %x = cast %i : i32
+        %small = less_than %i, %m : bool
+        if %small {
         } else {
             store %x, %A[%i]
         }
@@ -173,6 +198,8 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "i32, outside": (NARROW, (blank(50), 3, 40, 2)),
     "i32, sums that wrap around": (NARROW, (blank(50), 2**31 - 5, 9, 1)),
     "i32, products that come back inside": (NARROW, (blank(50), 0, 5, 2**30)),
+    "i32, divided": (DIVIDED, (blank(50), 2**31 - 5, 5)),
+    "i32, a sum that wraps around, and comes back when it is divided": (DIVIDED, (blank(50), 2**31 - 5, 9)),
     "points": (POINTS, (numbers(30, 9), numbers(21, 5), 4, -4)),
     "points past the first mode": (POINTS, (numbers(30, 9), numbers(29, 5), 4, -4)),
     "points before the second mode": (POINTS, (numbers(30, 9), numbers(21, 5), 4, 1)),
@@ -182,6 +209,8 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "lanes past the end, under a mask": (LANES, (blank(33), 37, 0)),
     "what a branch leaves out": (GUARDED, (blank(20), 20)),
     "a branch that is no help": (GUARDED, (blank(20), 21)),
+    "the other side of a branch": (OTHERWISE, (blank(20), 20, 7)),
+    "the other side of a branch, outside": (OTHERWISE, (blank(20), 23, 20)),
     "places from memory": (PLACES, (blank(20), np.array([0, 9, 17, 4]))),
     "a place from memory that is outside": (PLACES, (blank(20), np.array([0, 18, 4]))),
     "a place from memory beyond all numbers": (PLACES, (blank(20), np.array([1, 2**63 - 2]))),

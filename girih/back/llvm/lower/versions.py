@@ -26,10 +26,14 @@ from girih.back.llvm.ranges.nests import CountedLoop, ElementAccess, FoundAccess
 from girih.ir.core import Op, RegionKind, Value
 from girih.ir.types import MemRef
 from girih.ops.tile.builtin import GroupId, NumGroups
+from girih.ops.tile.control import Foreach
 from girih.ops.tile.memory import Size
 
 LONGEST = 80
 """The number of instructions of the longest loop that is written twice."""
+
+_WORTH = 8
+"""A loop is written twice if it has a check that costs something for so many of its instructions."""
 
 MOST_CONDITIONS = 24
 """The number of comparisons that are made in front of a loop at most."""
@@ -45,6 +49,8 @@ class Decided:
     indices: set[Index] = field(default_factory=set)
     certain: set[Index] = field(default_factory=set)
     """Those that are inside in any case."""
+    saved: int = 0
+    """The number of checks that cost something and are left out."""
     needs: dict[Val, None] = field(default_factory=dict)
     least: dict[str, IntervalEnd] = field(default_factory=dict)
     """The smallest of the bounds that differ by known numbers, none of which may be negative."""
@@ -87,7 +93,7 @@ def decide(code: KernelCode, op: CountedLoop) -> Decided | None:
     decided = Decided()
     for access in accesses:
         ranges.decide(access, decided)
-    if decided.count > MOST_CONDITIONS:
+    if decided.count > MOST_CONDITIONS or decided.saved * _WORTH < weight:
         decided = Decided(certain=decided.certain)
     return decided if decided.indices or decided.certain else None
 
@@ -163,14 +169,25 @@ class _LoopFacts:
     def decide(self, access: FoundAccess, decided: Decided) -> None:
         """Add the indices of an access that conditions decide."""
         op, limits = access.op, limits_of(access, self.loop, self.nests.made)
-        held, complete = self._held(op.tensor), True
+        held, complete, before = self._held(op.tensor), True, len(decided.indices)
         for number, index in enumerate(op.indices):
             extent = self._extent(op.tensor, number)
             found = None if extent is None else self.ranges.of(index, limits)
             if extent is None or found is None or not self._decide_index(op, number, found, extent, decided):
                 complete = False
+        if len(decided.indices) > before and not self._is_cheap(access):
+            decided.saved += 1
         if complete and held is not None and held.maybe_null and lanes(held.pointer.type) == 1:
             decided.present[held.pointer.text] = held.pointer
+
+    def _is_cheap(self, access: FoundAccess) -> bool:
+        """Whether a check is one comparison for many work-items: their counters stay below one bound."""
+        around = [self.loop, *(op for op, _ in access.within(self.loop))]
+        together = self.code.place.kind is RegionKind.SPMD or any(isinstance(op, Foreach) for op in around)
+        made = self.nests.made
+        return together and all(
+            isinstance(i, Value) and isinstance(made.get(i), CountedLoop) for i in access.op.indices
+        )
 
     def _decide_index(self, op: ElementAccess, number: int, found: Interval, extent: Val, decided: Decided) -> bool:
         """Add an index between two bounds; False where it is certain not to be inside."""

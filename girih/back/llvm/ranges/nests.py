@@ -12,7 +12,11 @@ from functools import lru_cache
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.control import For, Foreach, If
+from girih.ops.tile.math import Math, Power
 from girih.ops.tile.memory import AtomicLoad, AtomicStore, AtomicUpdate, Load, Store
+
+_FUNCTION = 16
+"""About how many instructions a mathematical function is."""
 
 ElementAccess = Load | Store | AtomicLoad | AtomicStore | AtomicUpdate
 """The instructions that access one element of a memref for each work-item."""
@@ -51,7 +55,10 @@ class Nests:
     last: dict[Op, int] = field(default_factory=dict)
     """The number of the last instruction in the regions of a loop."""
     weights: dict[Op, int] = field(default_factory=dict)
-    """The number of instructions in a loop, where it does nothing together but what single work-items could."""
+    """The number of instructions in a loop, where it does nothing together but what single work-items could.
+
+    A mathematical function is several.
+    """
     accesses: list[FoundAccess] = field(default_factory=list)
 
     def contains(self, loop: Op, value: Value) -> bool:
@@ -83,7 +90,7 @@ def _walk(region: Region, around: tuple[tuple[CountedLoop | If, bool], ...], fou
         found.made.update(dict.fromkeys((*op.results, *op.bindings), op))
         if isinstance(op, ElementAccess) and isinstance(op.tensor.type, MemRef):
             found.accesses.append(FoundAccess(op, number, around))
-        weight: int | None = 1
+        weight: int | None = _FUNCTION if isinstance(op, Math | Power) else 1
         for inner in op.regions:
             entered = around
             if isinstance(op, CountedLoop | If):
