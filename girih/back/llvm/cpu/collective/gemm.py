@@ -158,6 +158,8 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
         found.append((low, partial(gemm_tiles.by_rows, p.turned)))
     if p.a.contiguous:
         thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
+        if p.b.strides[0] == 1:
+            thin = w.binary("or", thin, w.compare("sle", m, min(gemm_tiles.few_rows(p), _FLAT)))
         found.append((w.binary("or", small, thin), partial(gemm_tiles.by_rows, p)))
     elif deep_a and deep_b:
         long = w.binary("or", w.compare("sge", k, _LONG), w.compare("sle", w.smaller(m, n), _THIN))

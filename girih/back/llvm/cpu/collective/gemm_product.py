@@ -59,10 +59,11 @@ def block(
     finish: Callable[[int, int, Parts], None],
     *,
     padded: bool = False,
+    ahead: int = 0,
 ) -> None:
     """Sums for pieces of rows of `a` and columns of `b` that start at addresses; `finish` gets each by column, piece.
 
-    Where `a` is `padded`, lanes that do not count may be read.
+    Where `a` is `padded`, lanes that do not count may be read. Rows are asked for so many depths `ahead`.
     """
     w, parts = e.w, len(e.zero(1))
     row_step, depth_a = a.element.size, w.mul(a.strides[1], a.element.size)
@@ -73,6 +74,8 @@ def block(
         left: list[Val] = []
         for piece, row in zip(pieces, rows, strict=True):
             place = w.at(w.at(row, w.mul(base, depth_a)), w.mul(distance, depth_a))
+            if ahead:
+                w.prefetch(w.at(place, w.mul(ahead, depth_a)))
             left += e.load(a.element, place, piece.count, None if padded else piece.mask)
         right: list[Val] = []
         for column in columns:

@@ -32,6 +32,12 @@ _DEPTH_BYTES = 2048
 _VECTORS = 3
 """The most vectors of rows of a block."""
 
+_AHEAD = 8
+"""How many depths ahead rows are asked for: the hardware does not foresee wide jumps."""
+
+_PARTLY_LOADED = 32
+"""The bytes of the shortest vectors of which parts can be loaded."""
+
 _LINES = 4
 """The most rows and columns of a block whose vectors lie along the depth."""
 
@@ -64,7 +70,7 @@ class Shape:
 
 def by_rows(p: Product) -> None:
     """The product with vectors of rows, which are neighbours in the first factor; the target has any strides."""
-    shapes = _row_shapes(p.e, *p.target.shape)
+    shapes = _row_shapes(p)
     pitch = max(shape.rows for shape in shapes)
     options = [
         (s, _function(p, f"rows.{s.vectors}x{s.lanes}x{s.columns}.{pitch}", _rows_body(s, pitch))) for s in shapes
@@ -72,9 +78,15 @@ def by_rows(p: Product) -> None:
     _blocks(p, options, _DEPTH_BYTES)
 
 
-def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
+def few_rows(p: Product) -> int:
+    """Up to so many rows it is faster to read the columns of the second factor again for others than to pack them."""
+    block = _VECTORS * p.e.count
+    return 2 * block if p.e.target.registers >= 32 else block
+
+
+def _row_shapes(p: Product) -> list[Shape]:
     """The blocks that a product needs, each before those that are taken where it is not."""
-    parts = len(e.zero(1))
+    e, parts, (m, n) = p.e, p.parts, p.target.shape
     most = max(_VECTORS // parts, 1)
     width = most_accumulators(e.target) // _VECTORS // parts
     # Functions for few columns are worth their compile time only where it is known that there are few.
@@ -82,7 +94,7 @@ def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
     kinds = [
         (most, e.count, fewest),
         *([(1, e.count, fewest_of_one)] if most > 1 else []),
-        *([] if e.masked else [(1, 1, 2)]),
+        *([] if _loads_parts(p) else [(1, 1, 2)]),
     ]
     found: list[Shape] = []
     before = 0
@@ -94,6 +106,12 @@ def _row_shapes(e: Elements, m: Operand, n: Operand) -> list[Shape]:
             found += [Shape(vectors, count, c, least, beyond) for c, beyond in pairwise((*options, 0))]
         before = rows
     return found
+
+
+def _loads_parts(p: Product) -> bool:
+    """Whether some neighbours of a vector of the first factor can be loaded alone: AVX does that for 4 and 8 bytes."""
+    plain = p.parts == 1 and p.a.element == p.e.compute
+    return p.e.masked or (plain and p.e.target.vector_bytes >= _PARTLY_LOADED and p.e.compute.size >= 4)
 
 
 def _widths(extent: Operand, options: Sequence[int]) -> list[int]:
@@ -116,7 +134,7 @@ def _rows_body(shape: Shape, pitch: int) -> Writing:
         def finish(j: int, i: int, parts: Parts) -> None:
             e.store(e.compute, _in_tile(e, j * pitch + i * shape.lanes), parts)
 
-        block(e, a, b, pieces, _lines(e.w, b.turned(True), shape.columns), finish)
+        block(e, a, b, pieces, _lines(e.w, b.turned(True), shape.columns), finish, ahead=_AHEAD)
 
     return write
 
