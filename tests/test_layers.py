@@ -135,7 +135,9 @@ ROOMS = {
     "back.llvm.cpu.machine": Room((*KNOWN, *LOWER, "back.llvm.assemble")),
     "back.llvm.cpu.amx": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.amx")),
-    "back.llvm.cpu.matrix": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.collective")),
+    "back.llvm.cpu.matrix": Room(
+        (*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.amx", "back.llvm.cpu.collective")
+    ),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import girih
+from girih import kernels
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.amx.model import TilesInMemory
 from girih.back.llvm.cpu.amx.tiles import Tiles
@@ -241,6 +242,86 @@ def test_zeros_beyond_the_depth_meet_no_nan() -> None:
     assert np.isnan(spoilt).all() and (found == 41).all()
 
 
+# --- products of cooperative matrices ----------------------------------------------------------
+
+COOPERATIVE = """
+func @f(%A: memref<{a}x?x?>, %B: memref<{a}x?x?>, %C: memref<{c}x?x?>, %D: memref<{c}x?x?>) attributes
+        {{subgroup_size=16, work_group_size=[16, 1]}} {{
+    %z = constant 0 : index
+    %two = constant 2 : index
+    %one = constant 1 : index
+    parallel {{
+        %a = cooperative_matrix_load{ta} %A[%z, %z] : coopmatrix<{a}x{m}x{k},matrix_a>
+        %c = cooperative_matrix_load %C[%z, %z] : coopmatrix<{c}x{m}x{n},matrix_acc>
+        %sum = for %i = %z, %two, %one init (%before=%c) -> (coopmatrix<{c}x{m}x{n},matrix_acc>) {{
+            %b = cooperative_matrix_load{tb} %B[%z, %z] : coopmatrix<{a}x{k}x{n},matrix_b>
+            %next = cooperative_matrix_mul_add %a, %b, %before : coopmatrix<{c}x{m}x{n},matrix_acc>
+            yield (%next)
+        }}
+        cooperative_matrix_store %sum, %D[%z, %z]
+    }}
+}}
+"""
+"""D := 2 A B + C: the first factor is the same in both rounds of a loop, the second one is loaded in each."""
+
+SHAPES = [(48, 16, 40), (16, 32, 64), (80, 144, 96), (32, 32, 33), (128, 48, 16)]
+
+
+def check_cooperative(shape: tuple[int, int, int], types: tuple[str, str], turned: tuple[str, str]) -> None:
+    (m, n, k), (factors, sums), (ta, tb) = shape, types, turned
+    text = COOPERATIVE.format(a=factors, c=sums, m=m, n=n, k=k, ta=ta, tb=tb)
+    a, b, c, found = random(factors, m, k), random(factors, k, n), random(sums, m, n), random(sums, m, n)
+    kernel = Compiled(tiled(text), target=MODEL)
+    kernel((1, 1, 1), np.asfortranarray(a.T) if ta else a, np.asfortranarray(b.T) if tb else b, c, found)
+    agrees(found, 2 * (wide(a) @ wide(b)) + wide(c), 2 * k)
+
+
+WAYS = [("", ""), ("", ".t"), (".t", ""), (".t", ".t")]
+SOME_SHAPES = [(SHAPES[0], ("bf16", "f32"), WAYS[1]), (SHAPES[1], ("i8", "i32"), WAYS[2])]
+
+
+def test_cooperative_products() -> None:
+    with every_case() as case:
+        for shape, types, ways in SOME_SHAPES:
+            with case(f"{shape} {types} {ways}"):
+                check_cooperative(shape, types, ways)
+
+
+@pytest.mark.parametrize(("shape", "ways"), long(product(SHAPES, WAYS)))
+def test_cooperative_products_of_every_type(shape: tuple[int, int, int], ways: tuple[str, str]) -> None:
+    with every_case() as case:
+        for types in (("bf16", "f32"), ("bf16", "bf16"), ("f16", "f32"), ("f16", "f16"), ("i8", "i32")):
+            with case(f"{types}"):
+                check_cooperative(shape, types, ways)
+
+
+def test_attention_goes_by_tiles() -> None:
+    """Products that wait in a loop, whose accumulators are kept, with keys that remain."""
+    definitions = {"headdim": 32, "type": "bf16"}
+    program = girih.load(kernels.path("attention"), target="interpreter", definitions=definitions)
+    q, k, v = (random("bf16", 32, length, 1) for length in (33, 70, 70))
+    found = np.zeros_like(q)
+    Compiled(program["attention"].ir, target=MODEL)((2, 1, 1), q, k, v, found, 0.2)
+    scores = np.exp(wide(q[..., 0]).T @ wide(k[..., 0]) * 0.2)
+    wanted = wide(v[..., 0]) @ (scores / scores.sum(1, keepdims=True)).T
+    np.testing.assert_allclose(wide(found[..., 0]), wanted, rtol=0, atol=3e-2)
+
+
+def test_a_kernel_releases_tiles_whichever_way_it_ends() -> None:
+    """Where a check fails, it goes to the same end."""
+    text = lower(
+        girih.loads(COOPERATIVE.format(a="bf16", c="f32", m=16, n=16, k=32, ta="", tb=""))["f"].ir, RAPIDS
+    ).text
+    kernel = text[text.index('define void @"girih.f"') :]
+    begin, end = kernel.split("left:")
+    assert "ldtilecfg" in begin.split("label")[0] and "br label %left" in begin and "ret " not in begin
+    assert end.index("tilerelease") < end.index("ret void")
+
+
+# --- code for processors -----------------------------------------------------------------------
+
+RAPIDS = CpuTarget.of(Cpu.named("x86_64-linux-gnu:sapphirerapids"), amx=True)
+
 PRODUCT = """
 func @f(%A: memref<{a}x64x64>, %B: memref<{b}x64x64>, %C: memref<{c}x64x64>) {{
     %one = constant {one} : {a}
@@ -271,7 +352,6 @@ def test_assembly_has_the_instructions() -> None:
 
 
 def test_remarks_say_what_goes_by_tiles_and_what_does_not() -> None:
-    rapids = replace(MODEL, amx=frozenset((BF16, I8)))
     expected = {
         ("bf16", "bf16", "f32"): "by tiles of AMX, which take subnormal numbers as zeros",
         ("i8", "i8", "i8"): "by tiles of AMX, and sums in their order",
@@ -279,7 +359,7 @@ def test_remarks_say_what_goes_by_tiles_and_what_does_not() -> None:
         ("i8", "i8", "i64"): "without tiles of AMX: factors are i8 and i8, and sums i64",
     }
     for types, words in expected.items():
-        (remark,) = lower(gemm_of(*types), rapids).remarks
+        (remark,) = lower(gemm_of(*types), RAPIDS).remarks
         assert words in remark.message and remark.hint
-    assert lower(gemm_of("f32", "f32", "f32"), rapids).remarks == ()
+    assert lower(gemm_of("f32", "f32", "f32"), RAPIDS).remarks == ()
     assert lower(gemm_of("bf16", "bf16", "f32"), TARGET).remarks == ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
+from girih.back.llvm.cpu.amx.tiles import note_use, tiles_of, uses_tiles
 from girih.back.llvm.cpu.cost import may_not_end, serial_groups, untimed_groups
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.cpu.machine.code import CpuCode
@@ -75,6 +76,7 @@ def lower(
         grid=grid,
         linear_group=nowhere,
         exit=lambda: w.jump("left"),
+        reconfigure=_reconfigure,
         remarks=Remarks("cpu"),
     )
     after = bind_parameters(code, arguments)
@@ -83,6 +85,11 @@ def lower(
     _work_groups(code)
     w.jump("left")
     w.label("left")
+    if uses_tiles(module):
+        tiles = tiles_of(w, target)
+        tiles.release()
+        with w.at_entry():
+            tiles.configure()
     w.ret()
     w.finish()
     workspace_bytes = _with_stack(code, symbol, debug)
@@ -99,6 +106,13 @@ def lower(
     )
     text = str(module)
     return Lowered(kernel, text, "presplitcoroutine" in text, code.remarks.diagnostics())
+
+
+def _reconfigure(code: CpuCode) -> None:
+    """Configure tiles again where the kernel may use them: a kernel that a handler has launched has released them."""
+    if code.target.amx:
+        note_use(code.module)
+        tiles_of(code.w, code.target).configure()
 
 
 def _lowerings(function: Function) -> Lowerings[CpuCode]:

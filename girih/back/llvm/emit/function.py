@@ -161,6 +161,25 @@ class FunctionText:
         self._preheaders.pop()
 
     @contextmanager
+    def at_entry(self) -> Iterator[None]:
+        """A context for code without branches that is executed before everything else that was written."""
+        here, scopes, outside = self._out, self._scopes, self._preheaders
+        self._out, self._scopes, self._preheaders = self._entry, [_Scope()], []
+        yield
+        self._out, self._scopes, self._preheaders = here, scopes, outside
+
+    @contextmanager
+    def before_loop(self) -> Iterator[None]:
+        """A context for code without branches that is executed before the innermost loop around this place."""
+        here, scopes = self._out, self._scopes
+        before = self._preheaders.pop()
+        known = next(number for number, scope in enumerate(scopes) if scope is before[1])
+        self._out, self._scopes = before[0], scopes[: known + 1]
+        yield
+        self._out, self._scopes = here, scopes
+        self._preheaders.append(before)
+
+    @contextmanager
     def _scope(self) -> Iterator[None]:
         self._scopes.append(_Scope())
         yield

@@ -9,12 +9,11 @@ not there hold anything, for results that nobody looks at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, UNITS, depth_of
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.collective.views import View
 from girih.ir.types import Number
 from girih.lazy_dataclass import dataclass
 
@@ -26,8 +25,14 @@ ATTRIBUTES = 'noinline nounwind "prefer-vector-width"="512"'
 
 _WORDS = wide("i32", UNITS)
 
-_AHEAD = 256
-"""How many bytes ahead memory is asked for, where neighbours are lines of panels."""
+_TOGETHER = 4
+"""How many units are put together for all lines of a block before the next ones: columns are read side by side."""
+
+_LINES_AHEAD = 2
+"""How many lines ahead memory is asked for, where lines are read one after the other."""
+
+_SECOND_CACHE = 2
+"""The locality of what is asked for, for that the first cache is too small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +53,16 @@ class TilePanels:
         units = w.binary("and", w.add(depth, whole - 1), -whole)
         return w.binary("lshr", units, (UNIT_BYTES // self.element.size).bit_length() - 1)
 
-    def pack(self, w: Writer, source: View, to: Val) -> None:
-        """Pack a matrix whose first mode goes across panels and whose second one is the depth."""
-        size = self.element.size
-        across, deep = (w.mul(s, size) for s in source.strides)
-        kind = "deep" if source.strides[1] == 1 else "across" if source.strides[0] == 1 else "any"
-        name = self._function(w.module, kind)
-        w.run(name, source.pointer, across, deep, *(w.value(n) for n in source.shape), to)
+    def pack(self, w: Writer, source: tuple[Val, Operand, Operand], extents: tuple[Operand, Operand], to: Val) -> None:
+        """Pack a matrix of so many lines, and so deep, from memory.
+
+        `source` is its address, and the bytes from line to line and along the depth.
+        """
+        pointer, across, deep = source
+        neighbours = [_known(distance) == self.element.size for distance in (across, deep)]
+        kind = "deep" if neighbours[1] else "across" if neighbours[0] else "any"
+        operands = (w.value(operand) for operand in (across, deep, *extents))
+        w.run(self._function(w.module, kind), pointer, *operands, to)
 
     def _function(self, module: ModuleText, kind: str) -> str:
         """The name of a function that packs, written if it is not there."""
@@ -67,6 +75,16 @@ class TilePanels:
             w.ret()
             w.finish()
         return name
+
+
+@dataclass(frozen=True, slots=True)
+class _PanelPiece:
+    """A tile's depth of a panel: from where to where it goes, and how many lines and how much depth are there."""
+
+    source: Val
+    to: Val
+    lines: Val
+    deep: Val
 
 
 class _TilePacking:
@@ -82,56 +100,62 @@ class _TilePacking:
         self.parts = UNIT_BYTES // self.bytes
 
     def write(self) -> None:
-        """Panel after panel, in pieces of one tile's depth."""
+        """Pieces of one tile's depth of a panel, in an order in which neighbours in memory come one after the other."""
+        w = self.w
+        if self.kind == "across":
+            together = _TOGETHER if self.panels.second_operand else UNITS
+            with (
+                w.loop(0, self.depth, self.whole) as depth,
+                w.loop(0, UNITS, together) as units,
+                w.loop(0, self.size, WIDTH) as line,
+            ):
+                piece = self._piece(line.index, depth.index)
+                full = w.binary("and", w.compare("eq", piece.deep, self.whole), w.compare("eq", piece.lines, WIDTH))
+                self._either(full, piece, lambda deep: self._across(piece, units.index, together, deep))
+            return
+        with w.loop(0, self.size, WIDTH) as line:
+            if self.kind == "any":
+                with w.loop(0, self.depth, self.whole) as depth:
+                    self._one_by_one(self._piece(line.index, depth.index))
+                return
+            together = LINES if self.panels.second_operand else 1
+            with w.loop(0, WIDTH, together) as lines, w.loop(0, self.depth, self.whole) as depth:
+                piece = self._piece(line.index, depth.index)
+                full = w.compare("eq", piece.deep, self.whole)
+                self._either(full, piece, lambda deep: self._along(piece, lines.index, together, deep))
+
+    def _piece(self, line: Val, depth: Val) -> _PanelPiece:
+        """The piece of a panel that begins at a line and a depth."""
         w = self.w
         panel = w.mul(self.panels.steps(w, self.depth), WIDTH * UNIT_BYTES)
+        source = w.at(w.at(Val("%source", "ptr"), w.mul(line, self.across)), w.mul(depth, self.deep))
+        to = w.at(Val("%to", "ptr"), w.mul(quotient(w, line, WIDTH), panel))
+        return _PanelPiece(
+            source,
+            w.at(to, w.mul(quotient(w, depth, self.whole), WIDTH * LINE_BYTES)),
+            w.smaller(w.sub(self.size, line), WIDTH),
+            w.smaller(w.sub(self.depth, depth), self.whole),
+        )
 
-        def piece(line: Val, depth: Val) -> None:
-            there = w.smaller(w.sub(self.size, line), WIDTH)
-            deep = w.smaller(w.sub(self.depth, depth), self.whole)
-            source = w.at(w.at(Val("%source", "ptr"), w.mul(line, self.across)), w.mul(depth, self.deep))
-            to = w.at(Val("%to", "ptr"), w.mul(quotient(w, line, WIDTH), panel))
-            self._piece(source, w.at(to, w.mul(quotient(w, depth, self.whole), WIDTH * LINE_BYTES)), there, deep)
+    def _either(self, full: Val, piece: _PanelPiece, move: Callable[[Val | None], None]) -> None:
+        """Move a piece, in two ways: where all of it is there, and where not."""
 
-        # Neighbours in memory come one after the other.
-        if self.kind == "across":
-            with w.loop(0, self.depth, self.whole) as depth, w.loop(0, self.size, WIDTH) as line:
-                piece(line.index, depth.index)
-        else:
-            with w.loop(0, self.size, WIDTH) as line, w.loop(0, self.depth, self.whole) as depth:
-                piece(line.index, depth.index)
-
-    def _piece(self, source: Val, to: Val, there: Val, deep: Val) -> None:
-        """A tile's depth of a panel, of which so many lines, and so much of the depth, are there."""
-        w = self.w
-        if self.kind == "any":
-            self._one_by_one(source, to, there, deep)
-            return
-        whole = w.compare("eq", deep, self.whole)
-        if self.kind == "across":
-            whole = w.binary("and", whole, w.compare("eq", there, WIDTH))
-        move = self._along if self.kind == "deep" else self._across
-
-        def full() -> list[Val]:
-            move(source, to, there, None)
+        def way(deep: Val | None) -> list[Val]:
+            move(deep)
             return []
 
-        def rest() -> list[Val]:
-            move(source, to, there, deep)
-            return []
+        self.w.either(full, lambda: way(None), lambda: way(piece.deep))
 
-        w.either(whole, full, rest)
-
-    def _one_by_one(self, source: Val, to: Val, there: Val, deep: Val) -> None:
+    def _one_by_one(self, piece: _PanelPiece) -> None:
         """Every number by itself, after zeros."""
         w = self.w
         with w.loop(0, WIDTH * LINE_BYTES, LINE_BYTES) as loop:
-            w.store(zero(_WORDS), w.at(to, loop.index), LINE_BYTES)
-        with w.loop(0, deep) as k, w.loop(0, there) as line:
-            place = w.at(w.at(source, w.mul(k.index, self.deep)), w.mul(line.index, self.across))
+            w.store(zero(_WORDS), w.at(piece.to, loop.index), LINE_BYTES)
+        with w.loop(0, piece.deep) as k, w.loop(0, piece.lines) as line:
+            place = w.at(w.at(piece.source, w.mul(k.index, self.deep)), w.mul(line.index, self.across))
             held = w.load(self.number, place, self.bytes)
             unit, part = quotient(w, k.index, self.parts), w.binary("and", k.index, self.parts - 1)
-            goal = w.at(self._place(to, unit, line.index), w.mul(part, self.bytes))
+            goal = w.at(self._place(piece.to, unit, line.index), w.mul(part, self.bytes))
             w.store(held, goal, self.bytes)
 
     def _place(self, to: Val, unit: Operand, line: Operand) -> Val:
@@ -143,16 +167,21 @@ class _TilePacking:
 
     # --- neighbours along the depth ------------------------------------------------------
 
-    def _along(self, source: Val, to: Val, there: Val, deep: Val | None) -> None:
-        """Lines of the source are lines of tiles; the last one stands for those that are not there."""
+    def _along(self, piece: _PanelPiece, line: Val, count: int, deep: Val | None) -> None:
+        """Some lines of the source are lines of tiles; the last one stands for those that are not there."""
         w = self.w
-        last = w.sub(there, 1)
-        with w.loop(0, WIDTH, LINES) as loop:
-            rows = []
-            for number in range(LINES):
-                line = w.smaller(w.add(loop.index, number), last)
-                rows.append(self._line(w.at(source, w.mul(line, self.across)), self.whole, deep))
-            self._store(to, loop.index, [w.convert("bitcast", row, _WORDS) for row in rows])
+        last = w.sub(piece.lines, 1)
+        rows = []
+        for number in range(count):
+            place = w.at(piece.source, w.mul(w.smaller(w.add(line, number), last), self.across))
+            if deep is None:
+                w.prefetch(w.at(place, w.mul(self.across, max(count, _LINES_AHEAD))), locality=_SECOND_CACHE)
+            rows.append(w.convert("bitcast", self._line(place, self.whole, deep), _WORDS))
+        if not self.panels.second_operand:
+            w.store(rows[0], self._place(piece.to, 0, line), LINE_BYTES)
+            return
+        for number, column in enumerate(transposed(w, rows)):
+            w.store(column, self._place(piece.to, number, line), LINE_BYTES)
 
     def _line(self, pointer: Val, count: int, there: Val | None) -> Val:
         """Neighbouring numbers; zeros for those that are not there."""
@@ -163,47 +192,39 @@ class _TilePacking:
         mask = w.compare("slt", w.iota(count, "i16"), w.splat(few, count))
         return w.masked_load(type, pointer, mask, self.bytes, zero(type))
 
-    def _store(self, to: Val, line: Val, rows: Sequence[Val]) -> None:
-        """Store 16 units of 16 lines, of which each vector has one line."""
-        if not self.panels.second_operand:
-            for number, row in enumerate(rows):
-                self.w.store(row, self._place(to, 0, self.w.add(line, number)), LINE_BYTES)
-            return
-        for number, column in enumerate(transposed(self.w, rows)):
-            self.w.store(column, self._place(to, number, line), LINE_BYTES)
-
     # --- neighbours across lines ---------------------------------------------------------
 
-    def _across(self, source: Val, to: Val, there: Val, deep: Val | None) -> None:
-        """Units of all lines are put together from neighbours of several depths."""
+    def _across(self, piece: _PanelPiece, unit: Val, count: int, deep: Val | None) -> None:
+        """Some units of all lines are put together from neighbours of several depths."""
         w = self.w
-        if self.panels.second_operand:
-            with w.loop(0, UNITS) as loop:
-                for half, column in enumerate(self._units(source, loop.index, there, deep)):
-                    w.store(column, self._place(to, loop.index, half * LINES), LINE_BYTES)
-            return
-        halves = list(zip(*(self._units(source, w.value(unit), there, deep) for unit in range(UNITS)), strict=True))
-        for half, columns in enumerate(halves):
-            for number, row in enumerate(transposed(w, columns)):
-                w.store(row, self._place(to, 0, half * LINES + number), LINE_BYTES)
+        columns = [self._units(piece, w.add(unit, number), count, deep) for number in range(count)]
+        for half in range(WIDTH // LINES):
+            held = [both[half] for both in columns]
+            if self.panels.second_operand:
+                for number, column in enumerate(held):
+                    w.store(column, self._place(piece.to, w.add(unit, number), half * LINES), LINE_BYTES)
+                continue
+            for number, row in enumerate(transposed(w, held)):
+                w.store(row, self._place(piece.to, 0, half * LINES + number), LINE_BYTES)
 
-    def _units(self, source: Val, unit: Val, there: Val, deep: Val | None) -> list[Val]:
+    def _units(self, piece: _PanelPiece, unit: Val, together: int, deep: Val | None) -> list[Val]:
         """A unit of each line of a panel, as two vectors; zeros beyond the depth."""
         w = self.w
         first = w.mul(unit, self.parts)
         held = []
         for part in range(self.parts):
             depth = w.add(first, part)
-            row = w.at(source, w.mul(depth, self.deep))
+            row = w.at(piece.source, w.mul(depth, self.deep))
+            there = None
             if deep is None:
-                w.prefetch(w.at(row, _AHEAD))
-                held.append(self._line(row, WIDTH, None))
+                w.prefetch(w.at(row, w.mul(self.deep, together * self.parts)), locality=_SECOND_CACHE)
             else:
-                held.append(self._line(row, WIDTH, w.select(w.compare("slt", depth, deep), there, integer(0))))
+                there = w.select(w.compare("slt", depth, deep), piece.lines, integer(0))
+            held.append(self._line(row, WIDTH, there))
         while len(held) > 1:
             held = [self._alternating(a, b) for a, b in zip(held[::2], held[1::2], strict=True)]
         whole = w.convert("bitcast", held[0], wide("i32", WIDTH))
-        return [w.part(whole, start, LINES) for start in (0, LINES)]
+        return [w.part(whole, start, LINES) for start in range(0, WIDTH, LINES)]
 
     def _alternating(self, a: Val, b: Val) -> Val:
         """The numbers of two vectors in turn, as numbers of twice the size."""
@@ -211,6 +232,10 @@ class _TilePacking:
         mixed = self.w.shuffle(a, b, [k // 2 + (k % 2) * count for k in range(2 * count)])
         size = 2 * int(a.type.split("i")[-1][:-1])
         return self.w.convert("bitcast", mixed, wide(f"i{size}", count))
+
+
+def _known(operand: Operand) -> int | None:
+    return operand if isinstance(operand, int) else operand.literal
 
 
 def quotient(w: Writer, a: Val, b: int) -> Val:

@@ -5,8 +5,9 @@ one a line for each four bytes of the depth: two numbers of 16 bits, or four of 
 by side in both factors, are one *unit*.
 
 Registers are numbers from 0 to 7, which code gives out itself: LLVM's allocation of them is not asked. All code has one
-configuration, that of eight full tiles. It holds from `configure` to `release`, for the thread that executes both. In
-between there must be no call that may execute other products.
+configuration, that of eight full tiles. A kernel that uses tiles anywhere configures them when it begins and releases
+them when it ends, whichever way: `note_use` says that it does. Configuration and contents belong to the thread. Code
+that may execute other kernels in between, as that of Python does, must be followed by `configure`.
 
 Source: Intel's instruction set reference (325383), LDTILECFG, TDPBF16PS, TDPBSSD, TDPFP16PS, TILELOADD, TILERELEASE,
 TILESTORED, TILEZERO.
@@ -15,7 +16,7 @@ TILESTORED, TILEZERO.
 from __future__ import annotations
 
 from girih.back.llvm.cpu.machine.target import CpuTarget
-from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.ir.types import BF16, F16, F32, I8, I32, Number
 from girih.lazy_dataclass import dataclass
@@ -40,6 +41,9 @@ REGISTERS = 8
 
 CONFIGURATION = "girih.amx.configuration"
 """The name of the constant with the configuration: palette 1, bytes of a line and lines of each register."""
+
+_USED = "girih.amx"
+"""What a module with tiles has among its helpers."""
 
 _MULTIPLY: dict[Number, str] = {BF16: "tdpbf16ps", F16: "tdpfp16ps", I8: "tdpbssd"}
 
@@ -101,6 +105,16 @@ def tiles_of(w: Writer, target: CpuTarget) -> Tiles:
     from girih.back.llvm.cpu.amx.model import TilesInMemory
 
     return TilesInMemory(w, target)
+
+
+def note_use(module: ModuleText) -> None:
+    """Note that code of a module uses tiles, so that its kernel configures them."""
+    module.helpers.add(_USED)
+
+
+def uses_tiles(module: ModuleText) -> bool:
+    """Whether code of a module uses tiles."""
+    return _USED in module.helpers
 
 
 def configuration(w: Writer) -> Val:

@@ -13,11 +13,12 @@ from dataclasses import replace
 from math import isqrt
 
 from girih.back.llvm.cpu.amx.packing import ATTRIBUTES, WIDTH, TilePanels
-from girih.back.llvm.cpu.amx.product import product_function
-from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, depth_of, factors_of, tiles_of
+from girih.back.llvm.cpu.amx.product import packed_lines, product_function
+from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, depth_of, factors_of
 from girih.back.llvm.cpu.collective.elementwise import axpby, sweep
 from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling
+from girih.back.llvm.cpu.machine.description import MachineDescription
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, floating, integer, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
@@ -31,6 +32,9 @@ _LEAST = 40**3
 _LEAST_EXTENT = 8
 """Nor are those with fewer rows or columns, or a smaller depth."""
 
+_LEAST_ROWS = 4 * WIDTH
+"""So few rows a block may have for a depth that need not be divided."""
+
 _BLOCK_BYTES = WIDTH * WIDTH * UNIT_BYTES
 """The bytes of the sums of four tiles."""
 
@@ -43,6 +47,8 @@ class TileBlocks:
     depth: int
     rows: int
     columns: int
+    held_rows: int = 0
+    """The rows of sums that are held where the target cannot: of several blocks."""
 
 
 def suits(p: Product) -> bool:
@@ -63,34 +69,38 @@ def suits(p: Product) -> bool:
 
 def multiply(p: Product) -> None:
     """target := alpha a b + beta target, for matrices of any strides."""
-    factors = p.a.element
-    p.e.note(remarks.amx(factors))
+    p.e.note(remarks.amx(p.a.element))
+    adds = p.end.element == p.e.compute and not p.end.atomic
+    sizes = blocks(p.e.target.machine, p, adds=adds)
     depth = p.a.shape[1]
-    holds = p.end.element == p.e.compute and not p.end.atomic
-    sizes = plan(p.e.target.machine.l2_bytes, p.e.target.machine.l3_bytes, factors, p, held=not holds)
-    single = isinstance(depth, int) and depth <= sizes.depth
     product = _TileProduct(p, sizes)
-    tiles = tiles_of(p.e.w, p.e.target)
-    tiles.configure()
-    if holds or single:
+    if adds or (isinstance(depth, int) and depth <= sizes.depth):
         product.direct()
     else:
         product.held()
-    tiles.release()
 
 
-def plan(l2_bytes: int, l3_bytes: int, factors: Number, p: Product, *, held: bool) -> TileBlocks:
-    """Sizes of blocks that suit the caches; no larger than matrices whose sizes are known."""
-    # Per product, a block reads 2 / rows numbers of the second factor and 8 / depth bytes of sums: least at this depth.
-    elements = l2_bytes // (4 if held else 2) // factors.size
-    whole = depth_of(factors)
-    depth = _clamped(2 * isqrt(elements) // whole * whole, p.a.shape[1], whole)
-    rows = _clamped(max(elements // depth // WIDTH, 1) * WIDTH, p.a.shape[0], WIDTH)
-    room = max(l3_bytes // 2, l2_bytes) // factors.size // depth
-    if held:
-        room = l2_bytes // 4 // p.e.compute.size // rows
-    columns = _clamped(max(room // WIDTH, 1) * WIDTH, p.b.shape[1], WIDTH)
-    return TileBlocks(factors, depth, rows, columns)
+def blocks(machine: MachineDescription, p: Product, *, adds: bool) -> TileBlocks:
+    """Sizes of blocks that suit the caches; no larger than matrices whose sizes are known.
+
+    A target that one `adds` to may have several parts of the depth. Any other one better has a single one.
+    """
+    factors, (m, k), n = p.a.element, p.a.shape, p.b.shape[1]
+    elements, whole = machine.l2_bytes // 2 // factors.size, depth_of(factors)
+    # For each product, 2 / rows bytes of the second factor are read, and 8 / depth bytes of sums moved: least at this
+    # depth, in f32 and bf16.
+    deepest = 2 * isqrt(elements)
+    if not adds and isinstance(k, int) and k <= elements // _LEAST_ROWS:
+        deepest = max(deepest, k + whole - 1)
+    depth = _clamped(deepest // whole * whole, k, whole)
+    rows = _clamped(max(elements // depth // WIDTH, 1) * WIDTH, m, WIDTH)
+    far = max(machine.l3_bytes // 2, machine.l2_bytes)
+    columns = _clamped(max(far // factors.size // depth // WIDTH, 1) * WIDTH, n, WIDTH)
+    if adds or (isinstance(k, int) and k <= depth):
+        return TileBlocks(factors, depth, rows, columns)
+    side = isqrt(far // p.e.compute.size)
+    columns = min(columns, _clamped(max(side // WIDTH, 1) * WIDTH, n, WIDTH))
+    return TileBlocks(factors, depth, rows, columns, _clamped(max(side // rows, 1) * rows, m, rows))
 
 
 def _clamped(size: int, extent: Operand, step: int) -> int:
@@ -134,19 +144,21 @@ class _TileProduct:
     def held(self) -> None:
         """Blocks of the result are held until their sums are complete."""
         w, e, sizes, (m, k), n = self.w, self.e, self.sizes, self.p.a.shape, self.p.b.shape[1]
-        place = self._take(sizes.rows * sizes.columns * e.compute.size)
+        place = self._take(sizes.held_rows * sizes.columns * e.compute.size)
         plain = Scaling(e, e.compute)
-        with w.loop(0, n, sizes.columns) as columns:
+        with w.loop(0, n, sizes.columns) as columns, w.loop(0, m, sizes.held_rows) as held_rows:
             few = self._left(n, columns.index, sizes.columns)
-            with w.loop(0, m, sizes.rows) as rows:
-                tall = self._left(m, rows.index, sizes.rows)
-                sums = View(e.compute, place, (tall, few), (1, sizes.rows))
-                with w.loop(0, w.larger(k, 1), sizes.depth) as depths:
-                    deep = self._left(k, depths.index, sizes.depth)
-                    self._pack_second(depths.index, columns.index, deep, few)
-                    self._pack_first(rows.index, depths.index, tall, deep)
-                    self._tiles(sums, deep, w.compare("eq", depths.index, 0), plain)
-                axpby(e, self.p.end, sums, _part(w, self.p.target, (rows.index, columns.index), (tall, few)))
+            all_rows = self._left(m, held_rows.index, sizes.held_rows)
+            sums = View(e.compute, place, (all_rows, few), (1, sizes.held_rows))
+            with w.loop(0, w.larger(k, 1), sizes.depth) as depths:
+                deep = self._left(k, depths.index, sizes.depth)
+                self._pack_second(depths.index, columns.index, deep, few)
+                with w.loop(0, all_rows, sizes.rows) as rows:
+                    tall = self._left(all_rows, rows.index, sizes.rows)
+                    self._pack_first(w.add(held_rows.index, rows.index), depths.index, tall, deep)
+                    goal = _part(w, sums, (rows.index, integer(0)), (tall, few))
+                    self._tiles(goal, deep, w.compare("eq", depths.index, 0), plain)
+            axpby(e, self.p.end, sums, _part(w, self.p.target, (held_rows.index, columns.index), (all_rows, few)))
 
     def _left(self, extent: Operand, position: Val, size: int) -> Operand:
         """How much of an extent a block has from a position on."""
@@ -156,11 +168,17 @@ class _TileProduct:
         return held if held.literal is None else held.literal
 
     def _pack_first(self, row: Val, depth: Val, tall: Operand, deep: Operand) -> None:
-        self.first.pack(self.w, _part(self.w, self.p.a, (row, depth), (tall, deep)), self.block_a)
+        self._pack(self.first, _part(self.w, self.p.a, (row, depth), (tall, deep)), self.block_a)
 
     def _pack_second(self, depth: Val, column: Val, deep: Operand, few: Operand) -> None:
         turned = _part(self.w, self.p.b, (depth, column), (deep, few)).turned(True)
-        self.second.pack(self.w, turned, self.block_b)
+        self._pack(self.second, turned, self.block_b)
+
+    def _pack(self, panels: TilePanels, source: View, to: Val) -> None:
+        """Pack a matrix whose first mode goes across panels, and whose second one is the depth."""
+        w, (across, deep), (lines, depth) = self.w, source.strides, source.shape
+        size = source.element.size
+        panels.pack(w, (source.pointer, w.mul(across, size), w.mul(deep, size)), (lines, depth), to)
 
     # --- tiles ---------------------------------------------------------------------------
 
@@ -188,7 +206,8 @@ class _TileProduct:
 
         def whole() -> list[Val]:
             name = product_function(w.module, self.e.target, self.sizes.factors, 2, 2)
-            w.run(name, units, a, b, part.pointer, pitch, w.negated(first) if end.overwrite else integer(1, "i1"))
+            onto = w.negated(first) if end.overwrite else integer(1, "i1")
+            w.run(name, units, a, *packed_lines(b), part.pointer, pitch, onto)
             return []
 
         def scaled() -> list[Val]:
@@ -236,7 +255,7 @@ class _TileProduct:
 
         def run(rows: int, columns: int) -> list[Val]:
             name = product_function(w.module, self.e.target, self.sizes.factors, rows, columns)
-            w.run(name, units, a, b, self.sums, integer(WIDTH * UNIT_BYTES), integer(0, "i1"))
+            w.run(name, units, a, *packed_lines(b), self.sums, integer(WIDTH * UNIT_BYTES), integer(0, "i1"))
             return []
 
         def columns_of(rows: int) -> list[Val]:

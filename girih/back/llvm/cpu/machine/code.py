@@ -48,6 +48,8 @@ class CpuCode(KernelCode):
     prints: Val | None = None
     """The memory for what the kernel prints, and the step of the work-group; None in a kernel that prints nothing."""
     print_step: Val | None = None
+    reconfigure: Callable[[CpuCode], None] = lambda code: None
+    """Make usable again what other code on the thread may have released."""
     common: Callable[[int], Val] | None = None
     """So many bytes that all subgroups of a work-group see, where they are coroutines."""
 
@@ -155,6 +157,7 @@ class CpuCode(KernelCode):
             attributes = "nounwind willreturn memory(inaccessiblemem: readwrite)"
             answer = w.effect("i32", f"call i32 {asking.text}({number}) {attributes}")
             w.unlikely(w.compare("ne", answer, integer(0, "i32")), self.exit)
+            self.reconfigure(self)
 
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         """Fill the failure record, unless another thread did, and leave the kernel."""

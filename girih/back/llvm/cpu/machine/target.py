@@ -51,4 +51,4 @@ class CpuTarget:
     @property
     def identity(self) -> str:
         """A text of what code depends on beyond the processor's own identity."""
-        return f"{self.machine.identity}:{','.join(sorted(map(str, self.amx)))}"
+        return f"{self.machine.identity}:{','.join(sorted(map(str, self.amx)))}:{self.amx_in_memory}"

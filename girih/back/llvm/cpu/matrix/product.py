@@ -2,6 +2,8 @@
 
 The result is computed in blocks of accumulators that stay in registers over the whole depth. One factor gives vectors,
 straight from memory where its lines are neighbours there, the other one single components, from wherever they are.
+Where the processor has tiles for the types, blocks of 32 x 32 are sums in tiles instead, which begin and end in the
+workspace.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from girih.back.llvm.cpu.amx.blocks import FactorPlace, TileMatrices
+from girih.back.llvm.cpu.amx.tiles import LINES, depth_of, factors_of
 from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import bf16_pairs, packing
@@ -45,13 +49,17 @@ from girih.back.llvm.cpu.matrix.states import (
     write_tile,
 )
 from girih.back.llvm.cpu.matrix.transpose import move_in, turn
+from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Operand, Val, lanes, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.numbers.values import memory_type
+from girih.facts import remarks
 from girih.facts.accumulators import product_accumulator
+from girih.ir.core import Value
 from girih.ir.types import F32, CoopMatrix, Number, Use
+from girih.ops.tile.control import For
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
 _LARGEST_SAME = 128
@@ -67,12 +75,114 @@ def mul_add(code: CpuCode, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c:
         found = _spread(code, type, total, a, b, c)
         if found is not None:
             return found
-    return product(code, type, total, a, b, c)
+    if _has_tiles(code, type, total, a, b):
+        return _by_tiles(code, type, total, (a, b), c, [_is_steady(code, op, value) for value in (op.a, op.b)])
+    return _MatrixProduct(code, type, total, a, b, c).result()
 
 
 def product(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     """The product of two matrices plus a third one, as a matrix of a type, with sums in the type `total`."""
+    if _has_tiles(code, type, total, a, b):
+        return _by_tiles(code, type, total, (a, b), c, (False, False))
     return _MatrixProduct(code, type, total, a, b, c).result()
+
+
+# --- by tiles of AMX ---------------------------------------------------------------------------
+
+
+def _has_tiles(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix) -> bool:
+    """Whether a product goes by tiles; remarks on types for which there are none."""
+    first, second = a.type.component, b.type.component
+    factors = factors_of(code.target, first, second, total)
+    if factors is None:
+        if code.target.amx and first.size <= 2 and second.size <= 2:
+            code.remarks.note(remarks.amx_unused(first, second, total, code.target.amx))
+        return False
+    rows, depth = a.type.shape
+    whole = rows % LINES == 0 and b.type.columns % LINES == 0
+    return whole and not turned(type) and 2 * depth >= depth_of(factors)
+
+
+def _by_tiles(
+    code: CpuCode, type: CoopMatrix, total: Number, factors: tuple[Matrix, Matrix], c: Matrix, steady: Sequence[bool]
+) -> Matrix:
+    """The product, of whose sums those are updated where they lie that nobody else needs."""
+    a, b = factors
+    code.remarks.note(remarks.amx(a.type.component))
+    (rows, depth), columns = a.type.shape, b.type.columns
+    read: list[Matrix] = []
+    first, second = (_place_of(code, m, read, known) for m, known in zip(factors, steady, strict=True))
+    sums, onto = _begun(code, CoopMatrix(total, rows, columns, type.use), c)
+    matrices = TileMatrices(code.w, code.target, partial(_take, code, steady), a.type.component, rows, depth, columns)
+    matrices.multiply(first, second, sums.pointer, line_bytes(sums.type), onto=onto)
+    for m in read:
+        consume(m)
+    if type.component == total:
+        return sums
+    return to_tile(code, _later(code, type, sums))
+
+
+def _take(code: CpuCode, steady: Sequence[bool], bytes: int) -> Val:
+    """Workspace for panels; for those made before a loop, where nothing of the loop has lain so far."""
+    if any(steady):
+        code.frame.used = code.frame.most
+    return code.take(bytes)
+
+
+def _is_steady(code: CpuCode, op: CooperativeMatrixMulAdd, value: Value) -> bool:
+    """Whether a factor is known before the innermost loop around a product, whose body the product stands in."""
+    plan = plan_of(code.function)
+    home = plan.homes[op]
+    return code.w.level > 0 and isinstance(plan.owners.get(home), For) and plan.defined_in.get(value) is not home
+
+
+def _place_of(code: CpuCode, m: Matrix, read: list[Matrix], steady: bool) -> FactorPlace:
+    """Where a factor lies. What is read until the product is done is added to `read`."""
+    held = same_numbers(m)
+    if isinstance(held, Unloaded):
+        held = held.found(code, lines=False)
+    if isinstance(held, Reference):
+        read.append(m)
+        return FactorPlace(held.pointer, held.row_stride, held.column_stride)
+    # A matrix that is computed here lies in the workspace from now on only.
+    steady = steady and isinstance(held, InMemory) and m.remaining is None
+    if isinstance(held, InMemory):
+        read.append(m)
+    else:
+        held = to_tile(code, m)
+    size, line = held.type.component.size, line_bytes(held.type)
+    return FactorPlace(held.pointer, *((line, size) if turned(held.type) else (size, line)), steady)
+
+
+def _begun(code: CpuCode, type: CoopMatrix, c: Matrix) -> tuple[InMemory, bool]:
+    """The tile of sums, with the third matrix in it, which counts as read; and whether that matters."""
+    held = settled(c)
+    if isinstance(held, Splat) and all(_is_zero(p.text) for p in held.parts):
+        consume(c)
+        return new_tile(code, type), False
+    if c.type.component != type.component:
+        return to_tile(code, _later(code, type, c), new_tile(code, type)), True
+    tile = place_for(code, type, c)
+    if isinstance(held, InMemory) and held.pointer.text == tile.pointer.text:
+        consume(c)
+        return tile, True
+    return to_tile(code, c, tile), True
+
+
+def _later(code: CpuCode, type: CoopMatrix, m: Matrix) -> Deferred:
+    """A matrix in another component type, which is still to be computed."""
+
+    def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
+        return _cast(code, m.type.component, type.component, parts[0])
+
+    return Deferred(type, (m,), compute, 3, remaining=1)
+
+
+def _is_zero(text: str) -> bool:
+    return text in ("0", "0x0000000000000000", "zeroinitializer")
+
+
+# --- by vectors --------------------------------------------------------------------------------
 
 
 def _spread(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> Matrix | None:

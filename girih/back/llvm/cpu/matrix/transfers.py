@@ -50,7 +50,9 @@ from girih.ir.types import PARTS
 def load(code: CpuCode, result: Value, window: Window) -> Matrix:
     """The tile of a window, which stays in memory if a product may read it there."""
     type = window.type
-    if plan_of(code.function).is_widened(result):
+    plan = plan_of(code.function)
+    tiles = type.component in code.target.amx and plan.only_multiplied(result)
+    if plan.is_widened(result) and not tiles:
         return widened(code, unloaded(window))
     if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
         return unloaded(window)

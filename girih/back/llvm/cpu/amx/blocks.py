@@ -1,0 +1,111 @@
+"""Products of whole matrices by tiles: of factors anywhere in memory, into sums that lie column by column.
+
+The first factor is packed. The second one is read where it lies if its depth is contiguous there and fills whole tiles,
+and if few blocks read it; otherwise it is packed, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+
+from girih.back.llvm.cpu.amx.packing import WIDTH, TilePanels
+from girih.back.llvm.cpu.amx.product import packed_lines, product_function
+from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, depth_of
+from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.writer import Writer
+from girih.ir.types import Number
+from girih.lazy_dataclass import dataclass
+
+_FEW_ROWS = 2 * WIDTH
+"""For so many rows of the result the second factor is read so seldom that it need not be packed."""
+
+_IN_A_ROW = 2
+"""So many blocks stand in a row without a loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorPlace:
+    """A factor in memory: an address, and the bytes from row to row and from column to column.
+
+    A `steady` one lies there before the innermost loop begins, and does not change in it.
+    """
+
+    pointer: Val
+    row_stride: Operand
+    column_stride: Operand
+    steady: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TileMatrices:
+    """The product of matrices of `rows` x `depth` and `depth` x `columns`; rows and columns are multiples of 16."""
+
+    w: Writer
+    target: CpuTarget
+    take: Callable[[int], Val]
+    """So many bytes of workspace."""
+    factors: Number
+    rows: int
+    depth: int
+    columns: int
+
+    def multiply(self, first: FactorPlace, second: FactorPlace, sums: Val, pitch: int, *, onto: bool) -> None:
+        """Write the product to sums, whose columns are `pitch` bytes apart; or add it to what lies there."""
+        w, size = self.w, self.factors.size
+        whole = depth_of(self.factors)
+        units = -(-self.depth // whole) * LINE_BYTES // UNIT_BYTES
+        panel = units * UNIT_BYTES * WIDTH
+        a = self._packed(first, (first.row_stride, first.column_stride), self.rows, panel, second_operand=True)
+        where_it_lies = self._lies_well(second)
+        if not where_it_lies:
+            strides = (second.column_stride, second.row_stride)
+            b = self._packed(second, strides, self.columns, panel, second_operand=False)
+        for column, columns in self._blocks(self.columns):
+            if where_it_lies:
+                place = w.at(second.pointer, w.mul(column, second.column_stride))
+                lines = (place, w.value(second.column_stride), integer(whole * size))
+            else:
+                lines = packed_lines(w.at(b, w.mul(_panel(w, column), panel)))
+            for row, rows in self._blocks(self.rows):
+                to = w.at(w.at(sums, w.mul(column, pitch)), w.mul(row, UNIT_BYTES))
+                name = product_function(w.module, self.target, self.factors, rows, columns)
+                place = w.at(a, w.mul(_panel(w, row), panel))
+                w.run(name, integer(units), place, *lines, to, integer(pitch), integer(int(onto), "i1"))
+
+    def _packed(
+        self, factor: FactorPlace, strides: tuple[Operand, Operand], lines: int, panel: int, *, second_operand: bool
+    ) -> Val:
+        """The panels of a factor, with the bytes from line to line and along the depth; of a steady one, made once."""
+        to = self.take(-(-lines // WIDTH) * panel)
+        panels = TilePanels(self.factors, second_operand)
+        with self.w.before_loop() if factor.steady else nullcontext():
+            panels.pack(self.w, (factor.pointer, *strides), (lines, self.depth), to)
+        return to
+
+    def _lies_well(self, second: FactorPlace) -> bool:
+        """Whether tiles of the second factor are loaded from where it lies."""
+        whole = self.depth % depth_of(self.factors) == 0
+        return whole and self.rows <= _FEW_ROWS and _known(second.row_stride) == self.factors.size
+
+    def _blocks(self, extent: int) -> Iterator[tuple[Val, int]]:
+        """Where the blocks of an extent begin, and how many tiles each has; in a loop where they are many."""
+        whole = extent // WIDTH * WIDTH
+        if whole <= _IN_A_ROW * WIDTH:
+            for start in range(0, whole, WIDTH):
+                yield integer(start), WIDTH // LINES
+        else:
+            with self.w.loop(0, whole, WIDTH) as loop:
+                yield loop.index, WIDTH // LINES
+        if whole < extent:
+            yield integer(whole), 1
+
+
+def _panel(w: Writer, line: Val) -> Operand:
+    """The number of the panel that a line is in."""
+    return w.binary("lshr", line, WIDTH.bit_length() - 1)
+
+
+def _known(operand: Operand) -> int | None:
+    return operand if isinstance(operand, int) else operand.literal
