@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import sys
 from dataclasses import replace
 
 import pytest
 
+from girih.back.llvm.assemble import arm
 from girih.back.llvm.assemble.assembler import Cpu, assemble, assembly, llvm_version
 from girih.back.llvm.assemble.intrinsics import GENERAL, SPECIAL
 from girih.back.llvm.assemble.processors import FEATURES, KNOWN
@@ -32,17 +34,46 @@ def test_this_machine() -> None:
 
 
 def test_what_processors_have() -> None:
-    haswell, server, arm = (Cpu.named(name) for name in ("haswell", "cooperlake", "neoverse-v1"))
+    haswell, server, neoverse = (Cpu.named(name) for name in ("haswell", "cooperlake", "neoverse-v1"))
     assert (haswell.vector_bits, haswell.vector_registers, haswell.family) == (256, 16, "x86_64")
     assert haswell.has("fma") and haswell.has("f16c") and not haswell.has("avx512f")
     assert (server.vector_bits, server.vector_registers) == (512, 32)
     assert server.has("avx512bf16") and not server.has("avx512fp16")
-    assert (arm.vector_bits, arm.vector_registers, arm.family) == (128, 32, "aarch64")
-    assert arm.has("bf16") and not arm.has("avx")
+    assert (neoverse.vector_bits, neoverse.vector_registers, neoverse.family) == (256, 32, "aarch64")
+    assert neoverse.has("bf16") and not neoverse.has("avx")
+    assert Cpu.named("a64fx").vector_bits == 512 and Cpu.named("neoverse-n2").vector_bits == 128
+    assert neoverse.missing_on(Cpu.named("neoverse-n2")) == ("sve", "sve-256")
+    assert neoverse.missing_on(Cpu.named("a64fx")) == ("bf16", "sve-256")
     assert Cpu.named("x86-64").known == frozenset()
     assert server.missing_on(haswell) == ("avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
-    assert arm.missing_on(haswell) == ("aarch64",)
+    assert neoverse.missing_on(haswell) == ("aarch64",)
     assert haswell.missing_on(server) == ()
+
+
+def test_vectors_of_sve_are_used_at_their_size() -> None:
+    text = """define void @f(ptr %p) nounwind {
+      %a = load <16 x float>, ptr %p %b = fmul <16 x float> %a, %a store <16 x float> %b, ptr %p ret void }"""
+    used = {name: assembly(text, Cpu.named(name)).count("fmul") for name in ("neoverse-n2", "neoverse-v1", "a64fx")}
+    assert used == {"neoverse-n2": 4, "neoverse-v1": 2, "a64fx": 1}
+
+
+class Linux:
+    """The C library of a Linux on AArch64 that says what it is told."""
+
+    def __init__(self, first: int, second: int, sve_bytes: int) -> None:
+        self.getauxval = lambda type: {16: first, 26: second}[type]
+        self.prctl = lambda option: 0x20000 | sve_bytes if option == 51 else -1
+
+
+def test_what_linux_says_of_an_aarch64_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = [Linux(1 << 8 | 1 << 22, 1 << 14, 32), Linux(1 << 10, 0, 0), object()]
+    told = []
+    for library in libraries:
+        monkeypatch.setattr(ctypes, "CDLL", lambda name, library=library: library)
+        told.append(({name for name, has in arm.hardware_features().items() if has}, arm.sve_bits()))
+    assert told == [({"lse", "sve", "bf16"}, 256), ({"fullfp16"}, 0), (set(), 0)]
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not arm.hardware_features()
 
 
 def test_code_for_another_system_does_not_run_here() -> None:
@@ -68,7 +99,7 @@ def test_tiles_are_known_by_name() -> None:
 OF_ITS_OWN = {
     "znver4": ("movnts", "define void @f(ptr %p, float %v) { "
                          "store float %v, ptr %p, align 4, !nontemporal !0 ret void }\n!0 = !{i32 1}"),
-    "neoverse-v1": ("sdiv.*z", "define <4 x i32> @f(<4 x i32> %a, <4 x i32> %b) { "
+    "neoverse-n2": ("sdiv.*z", "define <4 x i32> @f(<4 x i32> %a, <4 x i32> %b) { "
                                "%r = sdiv <4 x i32> %a, %b ret <4 x i32> %r }"),
     "cortex-a78": ("ldapr", "define i32 @f(ptr %a) { %r = load atomic i32, ptr %a acquire, align 4 ret i32 %r }"),
     "apple-m1": ("eor3", "define <2 x i64> @f(<2 x i64> %a, <2 x i64> %b, <2 x i64> %c) { "

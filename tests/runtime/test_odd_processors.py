@@ -80,3 +80,9 @@ def test_tiles_that_the_system_refuses(pretend: Pretend, monkeypatch: pytest.Mon
     assert cpu.has("amx-bf16")
     monkeypatch.setattr(machine, "amx_permitted", lambda: False)
     assert "tdpbf16ps" not in multiplies_right()
+
+
+def test_a_system_that_girih_has_no_code_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm(), "get_default_triple", lambda: "x86_64-pc-windows-msvc")
+    with pytest.raises(ValueError, match=r"not compile for 'x86_64-pc-windows-msvc'; .*; .* target='interpreter'"):
+        assembler._detected.__wrapped__()

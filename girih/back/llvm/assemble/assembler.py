@@ -16,8 +16,18 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
+from girih.back.llvm.assemble.arm import hardware_features, sve_bits
 from girih.back.llvm.assemble.intrinsics import COROUTINES, refusal
-from girih.back.llvm.assemble.processors import FEATURES, KNOWN, PROBES, STATED, Family, Triple, without_unprobed
+from girih.back.llvm.assemble.processors import (
+    FEATURES,
+    KNOWN,
+    PROBES,
+    STATED,
+    SVE_BITS,
+    Family,
+    Triple,
+    without_unprobed,
+)
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 
@@ -25,6 +35,9 @@ __all__ = ["LLVM", "Cpu", "assemble", "assembly", "llvm", "llvm_version"]
 
 LLVM = RLock()
 """Held by the thread that uses LLVM."""
+
+_DEFINITION = re.compile(r"^(define .*?)((?: !dbg !\d+)? \{)$", re.MULTILINE)
+"""The first line of a function, in two parts, between which there is room for one more attribute."""
 
 _OPTIMIZER_LEVEL = 1
 _CODE_GENERATION_LEVEL = 1
@@ -107,8 +120,13 @@ class Cpu:
     @property
     def vector_bits(self) -> int:
         """The size of a vector register in bits."""
-        widths = {"avx512f": 512, "avx": 256}
+        widths = {"avx512f": 512, "avx": 256, **SVE_BITS}
         return max((width for feature, width in widths.items() if feature in self.known), default=128)
+
+    @property
+    def sve_bits(self) -> int:
+        """The size of vectors of SVE that code is made for; 0 where vectors are NEON's, or those of x86-64."""
+        return max((SVE_BITS[feature] for feature in self.known & SVE_BITS.keys()), default=0)
 
     @property
     def vector_registers(self) -> int:
@@ -118,7 +136,7 @@ class Cpu:
     @property
     def identity(self) -> str:
         """A text of all that decides what code for this processor looks like."""
-        return f"{self.triple}:{self.name}:{self.features}"
+        return f"{self.triple}:{self.name}:{self.features}:{self.sve_bits}"
 
     def missing_on(self, other: Cpu) -> tuple[str, ...]:
         """The needs of this processor's code that another one lacks: the instruction set, the system, or features."""
@@ -148,7 +166,10 @@ def _detected() -> Cpu:
     features = binding.get_host_cpu_features()
     host = Cpu(str(binding.get_host_cpu_name()), str(features.flatten()), triple, frozenset())
     if host.family == "aarch64":
-        return _probed(host.name, host.features, triple)
+        features.update(hardware_features())
+        size = f"sve-{sve_bits()}"
+        probed = _probed(host.name, str(features.flatten()), triple, stated=False)
+        return replace(probed, known=probed.known.union({size} & SVE_BITS.keys()))
     # What LLVM says of this machine has the same names as the probes, and is at hand.
     return replace(host, known=frozenset(feature for feature in FEATURES if features.get(feature)))
 
@@ -165,7 +186,7 @@ def _named(name: str, triple: Triple | None) -> Cpu:
         triple = own if own.family in families else Triple(families[0], "linux-gnu")
     if triple.family not in families:
         raise ValueError(f"{name} is a processor of {' and '.join(families)}, not of {triple}")
-    return _probed(name, without_unprobed(triple.family), str(triple))
+    return _probed(name, without_unprobed(triple.family, name), str(triple))
 
 
 def _near(name: str) -> str:
@@ -180,8 +201,11 @@ def _near(name: str) -> str:
     return f"; {'near it are' if near else 'for example there are'}: {listed}"
 
 
-def _probed(name: str, features: str, triple: str) -> Cpu:
-    """The features that LLVM's code generator uses for a processor, found by one small function for each."""
+def _probed(name: str, features: str, triple: str, *, stated: bool = True) -> Cpu:
+    """The features that LLVM's code generator uses for a processor, found by one small function for each.
+
+    With `stated`, and the features that no function can find, by the table.
+    """
     blank = Cpu(name, features, triple, frozenset())
     probes = PROBES[blank.family]
     text = "\n".join(body.format(name=f"probe_{k}") for k, (body, _) in enumerate(probes.values()))
@@ -190,8 +214,8 @@ def _probed(name: str, features: str, triple: str) -> Cpu:
     known = frozenset(
         feature for k, (feature, (_, pattern)) in enumerate(probes.items()) if re.search(pattern, code.get(k, ""))
     )
-    stated = (feature for feature, names in STATED.items() if blank.family == "x86_64" and name in names)
-    return Cpu(name, features, triple, known.union(stated))
+    more = (feature for feature, names in STATED.items() if stated and name in names)
+    return Cpu(name, features, triple, known.union(more))
 
 
 def assemble(ir_text: str, cpu: Cpu, optimize: bool = False) -> bytes:
@@ -215,6 +239,8 @@ def _generate(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any],
 
 def _generated(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any], object]) -> Any:
     machine = _target_machine(cpu.name, cpu.features, cpu.triple)
+    if cpu.sve_bits:
+        ir_text = _DEFINITION.sub(rf"\1 vscale_range({cpu.sve_bits // 128},{cpu.sve_bits // 128})\2", ir_text)
     try:
         module = llvm().parse_assembly(ir_text, context=llvm().create_context())
         module.triple = cpu.triple

@@ -171,6 +171,7 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
             "define i32 @{name}(ptr %a, i32 %b) {{ %r = atomicrmw add ptr %a, i32 %b monotonic ret i32 %r }}",
             r"\bldadd",
         ),
+        "sve": (_binary("sdiv", "<4 x i32>"), r"sdiv\s+z"),
     },
 }
 """By feature: a function in LLVM IR, and the instruction by which its assembly shows the feature."""
@@ -182,8 +183,16 @@ STATED: Mapping[str, frozenset[str]] = {
     "amx-int8": _AMX_PROCESSORS,
     "amx-bf16": _AMX_PROCESSORS,
     "amx-fp16": frozenset(("graniterapids", "graniterapids-d")),
+    "sve-256": frozenset(("neoverse-v1",)),
+    "sve-512": frozenset(("a64fx",)),
 }
-"""Features of x86-64 that LLVM's code generator does not choose by itself, and the processors that have them."""
+"""Features that LLVM's code generator does not choose by itself, and the processors that have them.
+
+`sve-256` and `sve-512` are vectors of SVE of that many bits, for which code is made; LLVM knows `sve`, of any size.
+"""
+
+SVE_BITS = {"sve-256": 256, "sve-512": 512}
+"""Sizes of vectors of SVE that girih makes code for. Those of 128 bits are no larger than NEON's."""
 
 FEATURES = frozenset((*STATED, *(feature for probes in PROBES.values() for feature in probes)))
 """All features by which code is chosen."""
@@ -191,10 +200,13 @@ FEATURES = frozenset((*STATED, *(feature for probes in PROBES.values() for featu
 # Features of LLVM 22.1 by which its code generator chooses instructions of its own accord, and that have no probe.
 _UNPROBED: Mapping[Family, str] = {
     "x86_64": "sse4a tbm avx512ifma avxifma avx512vnni avxvnni avxvnniint8 avxvnniint16 cmpccxadd raoint",
-    "aarch64": "sve dotprod i8mm fp16fml rcpc cssc mops sha3 altnzcv",
+    "aarch64": "sve2 dotprod i8mm fp16fml rcpc cssc mops sha3 altnzcv",
 }
 
 
-def without_unprobed(family: Family) -> str:
+def without_unprobed(family: Family, name: str) -> str:
     """The features to take from a processor that is given by name, so that its code uses probed features only."""
-    return ",".join(f"-{feature}" for feature in _UNPROBED[family].split())
+    unprobed = _UNPROBED[family].split()
+    if family == "aarch64" and not any(name in STATED[size] for size in SVE_BITS):
+        unprobed.append("sve")
+    return ",".join(f"-{feature}" for feature in unprobed)
