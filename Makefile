@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long test-vulkan test-opencl lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 # Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
-test test-long test-vulkan test-opencl: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-vulkan test-opencl test-aarch64: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
@@ -31,6 +31,9 @@ test-vulkan: $(VENV)/ready-to-develop ## what needs a Vulkan driver; GIRIH_VULKA
 
 test-opencl: $(VENV)/ready-to-develop ## what needs an OpenCL driver that takes SPIR-V, every run vector among it
 	@$(RUN) -m pytest -m "" -n 0 tests/runtime/opencl
+
+test-aarch64: $(VENV)/ready-to-develop ## run vectors, kernels and launches on AArch64 under QEMU; about an hour on two cores
+	@$(RUN) -m tests.aarch64 --jobs $(JOBS)
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .
