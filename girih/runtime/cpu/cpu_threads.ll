@@ -11,7 +11,6 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
-declare i32 @sched_yield()
 
 ; The nanoseconds of work on one thread that are not worth the others: while they sleep, twice the time from a launch until
 ; one of them was awake. That time is measured when they are woken, so it fades while they are not.
@@ -201,7 +200,7 @@ listen:
   %deadline = add i64 %started, %spin_time
   br label %spin
 spin:
-  %turns = phi i64 [ 0, %listen ], [ %turn, %pause ], [ 0, %share ]
+  %turns = phi i64 [ 0, %listen ], [ %turn, %pause ], [ 0, %look_at_clock ]
   %spun = load atomic i32, ptr %generation_at acquire, align 4
   %called = icmp ne i32 %spun, %seen
   br i1 %called, label %join, label %pause
@@ -213,14 +212,7 @@ pause:
 look_at_clock:
   %time = call i64 @now()
   %early = icmp ult i64 %time, %deadline
-  br i1 %early, label %share, label %rest
-; Whoever else wants this CPU gets it, and need not share it with a thread that waits.
-share:
-  %yielded = call i32 @sched_yield()
-  %back = call i64 @now()
-  %away = sub i64 %back, %time
-  %alone = icmp ult i64 %away, ${AWAY_NANOSECONDS}
-  br i1 %alone, label %spin, label %rest
+  br i1 %early, label %spin, label %rest
 rest:
   %more = atomicrmw add ptr %sleepers_at, i32 1 seq_cst
   call void @sleep(ptr %pool, ptr %generation_at, i32 %seen, i64 -1)
@@ -432,24 +424,17 @@ left:
   call void @learn(ptr %learned_at, i64 %took, i64 %own, i64 %least_alone, i64 %learned)
   br label %idle
 idle:
-  %turns = phi i64 [ 0, %left ], [ %turn, %pause ], [ %turn, %share ]
+  %turns = phi i64 [ 0, %left ], [ %turn, %pause ]
   %spun = load atomic i32, ptr %done_at acquire, align 4
   %finished = icmp eq i32 %spun, %final
   br i1 %finished, label %over, label %pause
 pause:
   ${PAUSE}
   %turn = add i64 %turns, 1
-  %some = and i64 %turn, 63
-  %often = icmp ne i64 %some, 0
-  br i1 %often, label %idle, label %tire
-tire:
   %soon = icmp ult i64 %turn, 4096
-  br i1 %soon, label %share, label %wait
-share:
-  %yielded = call i32 @sched_yield()
-  br label %idle
+  br i1 %soon, label %idle, label %wait
 wait:
-  %outcome = phi i32 [ %result, %tire ], [ %outcome, %doze ], [ %answer_idle, %asked ]
+  %outcome = phi i32 [ %result, %pause ], [ %outcome, %doze ], [ %answer_idle, %asked ]
   store atomic i32 1, ptr %waiting_at seq_cst, align 4
   %done = load atomic i32, ptr %done_at seq_cst, align 4
   %complete = icmp eq i32 %done, %final

@@ -81,11 +81,9 @@ NUMBERS = {
     "STOPPED": STOPPED,
     "MASK_BYTES": 128,
     "MASK_CPUS": 1024,
-    # What other threads cost while they are awake; what claiming a chunk costs, for each thread that does; and how long
-    # a thread must have been away from its CPU for that to be shared.
+    # What other threads cost while they are awake, and what claiming a chunk costs, for each thread that does.
     "AWAKE_NANOSECONDS": 3_000,
     "CLAIM_NANOSECONDS": 64,
-    "AWAY_NANOSECONDS": 20_000,
     "MOST_DELAY_NANOSECONDS": 100_000,
     "WOKEN_AT_ONCE": 5,
     # Times of work-groups are kept in parts of a nanosecond. Whether a launch is faster on one thread is tried where it
