@@ -115,7 +115,7 @@ class _PackedProduct:
         w, sizes = self.w, self.sizes
         steps = self.first.steps(w, deep)
         direct = goal.contiguous and end.element == self.e.compute and not (end.atomic or end.complex)
-        function = PanelProduct(sizes, end if direct else None)
+        function = PanelProduct(sizes, end if direct else None, sizes.vectors)
         last = end if end.overwrite or end.complex else end.where(first)
         tall, few = goal.shape
         pitch = w.mul(goal.strides[1], goal.element.size)
@@ -130,13 +130,23 @@ class _PackedProduct:
                 function.call(w, last, steps, a, b, part.pointer, pitch, adds)
                 return []
 
+            def into_tile(vectors: int) -> list[Val]:
+                part_of_it = replace(function, vectors=vectors)
+                part_of_it.call(w, last, steps, a, b, self.tile, w.value(sizes.rows * self.e.compute.size), w.value(0))
+                return []
+
             def by_tile() -> list[Val]:
-                function.call(w, last, steps, a, b, self.tile, w.value(sizes.rows * self.e.compute.size), w.value(0))
-                rest = replace(last, alpha=None) if direct else last
-                if end.overwrite or end.complex:
-                    w.either(first, lambda: self._finish(part, rest), lambda: self._finish(part, rest.adding()))
+                least = sizes.rows // sizes.vectors
+                if sizes.parts == 1 and self._may_rest(least):
+                    low = w.compare("sle", extents[0], least)
+                    w.either(low, lambda: into_tile(1), lambda: into_tile(sizes.vectors))
                 else:
-                    self._finish(part, rest)
+                    into_tile(sizes.vectors)
+                ending = replace(last, alpha=None) if direct else last
+                if end.overwrite or end.complex:
+                    w.either(first, lambda: self._finish(part, ending), lambda: self._finish(part, ending.adding()))
+                else:
+                    self._finish(part, ending)
                 return []
 
             if direct:
@@ -146,6 +156,11 @@ class _PackedProduct:
                 w.either(full, straight, by_tile)
             else:
                 by_tile()
+
+    def _may_rest(self, least: int) -> bool:
+        """Whether so many rows, or fewer, may be left for a last panel of a block."""
+        tall = self.a.shape[0]
+        return not isinstance(tall, int) or 0 < tall % self.sizes.block_rows % self.sizes.rows <= least
 
     def _finish(self, part: View, end: Scaling) -> list[Val]:
         """Bring a tile to its place in the target."""

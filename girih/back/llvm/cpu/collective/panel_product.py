@@ -36,6 +36,8 @@ class PanelProduct:
 
     sizes: PackingPlan
     end: Scaling | None
+    vectors: int
+    """How many vectors of the first panel's rows it multiplies: the others do not count."""
 
     def call(self, w: Writer, end: Scaling, steps: Val, a: Val, b: Val, goal: Val, pitch: Val, adds: Val) -> None:
         """The product of panels `a` and `b` goes to columns `pitch` bytes apart.
@@ -50,7 +52,7 @@ class PanelProduct:
         s = self.sizes
         alpha, beta = (None, None) if self.end is None else (self.end.alpha, self.end.beta)
         ends = "tile" if self.end is None else f"{'scaled' if alpha else 'sum'}.{'scaled' if beta else 'sum'}"
-        name = f"girih.product.{s.compute}{'.pairs' if s.pairs else ''}.{s.rows}x{s.columns}.{ends}"
+        name = f"girih.product.{s.compute}{'.pairs' if s.pairs else ''}.{s.rows}x{s.columns}.{self.vectors}.{ends}"
         factors = (("alpha", alpha), ("beta", beta))
         listed = "".join(f", {held.type} %{n}{k}" for n, parts in factors for k, held in enumerate(parts or ()))
         header = (
@@ -59,7 +61,7 @@ class PanelProduct:
         )
         if not any(text.startswith(header) for text in module.functions):
             w = Writer(module, header)
-            _PanelCode(Elements(w, s.target, s.compute), s, self.end).write()
+            _PanelCode(Elements(w, s.target, s.compute), self).write()
             w.ret()
             w.finish()
         return name
@@ -68,8 +70,9 @@ class PanelProduct:
 class _PanelCode:
     """The function in the making."""
 
-    def __init__(self, e: Elements, sizes: PackingPlan, end: Scaling | None) -> None:
-        self.e, self.w, self.sizes, self.end = e, e.w, sizes, end
+    def __init__(self, e: Elements, product: PanelProduct) -> None:
+        self.e, self.w, self.sizes, self.end, self.vectors = e, e.w, product.sizes, product.end, product.vectors
+        sizes = self.sizes
         self.unit = "i32" if sizes.pairs else e.part
         self.size = 4 if sizes.pairs else e.part_size
         self.columns = sizes.columns * sizes.parts
@@ -80,7 +83,7 @@ class _PanelCode:
     def write(self) -> None:
         """The sums over the depth, a few steps in a round, and where they go."""
         w = self.w
-        start = [zero(wide(self.e.part, self.e.count))] * (self.sizes.vectors * self.columns)
+        start = [zero(wide(self.e.part, self.e.count))] * (self.vectors * self.columns)
         bulk = w.binary("and", self.depth, -_STEPS)
         with w.loop(0, bulk, _STEPS, start) as loop:
             values = list(loop.values)
@@ -103,7 +106,7 @@ class _PanelCode:
             for panel, bytes in zip((self.a, self.b), self.strides, strict=True)
         )
         vector = wide(self.unit, count)
-        left = [w.load(vector, w.at(row, k * count * size), count * size) for k in range(self.sizes.vectors)]
+        left = [w.load(vector, w.at(row, k * count * size), count * size) for k in range(self.vectors)]
         right = [w.load(self.unit, w.at(column, k * size), size) for k in range(self.columns)]
         return (_pairs if self.sizes.pairs else multiply_add)(w, left, right, values)
 
@@ -130,7 +133,7 @@ class _PanelCode:
 
         def write(end: Scaling | None) -> list[Val]:
             for number, sum in enumerate(held):
-                column, k = divmod(number, self.sizes.vectors)
+                column, k = divmod(number, self.vectors)
                 place = w.at(w.at(self.goal, w.mul(self.pitch, column)), k * e.count * e.part_size)
                 if end is None:
                     w.store(sum, place, e.part_size)
