@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import girih
+from girih.back.llvm.cpu.machine.description import described
 from girih.back.llvm.cpu.machine.target import CpuTarget
+from girih.back.llvm.cpu.machine.tiles import product_tile
+from girih.kernels.table import TABLE
 from tests.back.harness import TARGET, Compiled, copy_of, same
 from tests.back.test_coopmatrix import ONE, TOLERANCES, kernel, matrix, numbers
 from tests.cases import every_case, long
@@ -70,6 +73,18 @@ def test_parts_of_factors_that_are_outside_count_as_zero(target: CpuTarget) -> N
         for type, sums, way, finite in kinds:
             with case(f"{type} {way}"):
                 check(text(type, sums, way), type, sums, way, target, finite=finite)
+
+
+def test_tiles_for_processors_are_allowed_and_fit_their_caches() -> None:
+    allowed = TABLE["gemm"].definitions
+    for name in ("x86-64", "haswell", "znver2", "skylake-avx512", "emeraldrapids", "a64fx", "apple-m1"):
+        machine = described(name)
+        for size in (2, 4, 8):
+            rows, columns, depth = product_tile(machine, size)
+            assert rows in allowed["rows"] and columns in allowed["columns"] and depth in allowed["depth"]
+            assert rows * columns * size <= max(machine.l2_bytes // 4, rows * 96 * size)
+    assert product_tile(described("emeraldrapids"), 4) == (128, 192, 128)
+    assert product_tile(described("haswell"), 4) == (128, 96, 128)
 
 
 def test_a_factor_that_a_branch_found_keeps_its_end() -> None:

@@ -270,6 +270,7 @@ class _MatrixProduct:
         self.depth = a.type.columns
         self.read: list[Matrix] = []
         self.ends: packing.ProductEnds | None = None
+        self.copied = False
         self.pairs = not turned(type) and bf16_pairs.suits(code, a, b, total)
         if self.pairs:
             self.depth //= 2
@@ -297,6 +298,7 @@ class _MatrixProduct:
             return self._vectors(self._factor(a, columns=True)), self._factor(b, columns=False)
         first = self._packed(a, partial(packing.vectors, width=block[0]))
         second = self._packed(b, packing.scalars)
+        self.copied = first is not None
         if first is not None and second is not None:
             self.ends = packing.ends(self.code, first, second, block)
         return (
@@ -391,7 +393,7 @@ class _MatrixProduct:
         """Go over the blocks of a line."""
         total = length(self.type)
         whole = total - total % step
-        if walk.static or total <= 4 * step:
+        if walk.static or total <= (step if self.copied else 4 * step):
             for start in range(0, whole, step):
                 body(start, step)
         else:
