@@ -27,12 +27,13 @@ from girih.kernels.table import TABLE
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def measured(names: Sequence[str], *, quick: bool) -> Results:
+def measured(names: Sequence[str], *, quick: bool, against: Sequence[str] = ()) -> Results:
     """The rows of the kernels, one process after the other."""
     results = Results()
     for name in names:
         print(f"  {name}", file=sys.stderr)
-        request = MeasuringRequest("library", name=name, type=type_of(name, {}), checks=("bounds", "off"), quick=quick)
+        request = MeasuringRequest("library", name=name, type=type_of(name, {}), checks=("bounds", "off"), quick=quick,
+                                   against=tuple(against))  # fmt: skip
         for event in session.measure(request):
             results.take(event)
     return results
@@ -56,8 +57,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="kernels; all where none is named")
     parser.add_argument("--save", action="store_true", help="write the figures to benchmarks/results/")
     parser.add_argument("--quick", action="store_true", help="shorter and less exact")
+    parser.add_argument(
+        "--against", action="append", default=[], metavar="PEER", help="only this peer; may be repeated"
+    )
     arguments = parser.parse_args(words)
-    results = measured(arguments.names or tuple(TABLE), quick=arguments.quick)
+    results = measured(arguments.names or tuple(TABLE), quick=arguments.quick, against=arguments.against)
     show(results)
     if arguments.save:
         parts = [results.environment["date"], *arguments.names, "library"]
