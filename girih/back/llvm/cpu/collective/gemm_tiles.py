@@ -134,7 +134,9 @@ def _rows_body(shape: Shape, pitch: int) -> Writing:
         def finish(j: int, i: int, parts: Parts) -> None:
             e.store(e.compute, _in_tile(e, j * pitch + i * shape.lanes), parts)
 
-        block(e, a, b, pieces, _lines(e.w, b.turned(True), shape.columns), finish, ahead=_AHEAD)
+        # Where lines of the second factor jump along the depth, too, registers for addresses are few.
+        ahead = _AHEAD if b.strides[0] == 1 else 0
+        block(e, a, b, pieces, _lines(e.w, b.turned(True), shape.columns), finish, ahead=ahead)
 
     return write
 
