@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -31,8 +32,6 @@ def check(times=3, size=5000):
 @contextmanager
 def process(text: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
     """A process that runs `SCRIPT` and a text; a variable `WAITING` takes the place of a row of `launcher.WAITING`."""
-    import os
-
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **variables}
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT + text],
@@ -45,7 +44,8 @@ def process(text: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def output(text: str, **variables: str) -> str:
+    """What such a process prints. It may take a minute, or as many seconds as a variable says, as in an emulator."""
     with process(text, **variables) as running:
-        found, _ = running.communicate(timeout=60)
+        found, _ = running.communicate(timeout=float(os.environ.get("SECONDS_OF_TESTS", "60")))
     assert running.returncode == 0, found
     return found.strip()
