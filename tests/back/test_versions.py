@@ -169,6 +169,39 @@ func @f(%A: memref<i32x?>, %P: memref<i64x?>) {
     }
 }"""
 
+STEPS = """
+func @f(%A: memref<i32x?>, %n: index, %m: index, %longer: index) {
+    %zero = constant 0 : index
+    %two = constant 2 : index
+    %three = constant 3 : index
+    for %j = %zero, %n {
+        %x = cast %j : i32
+        %far = equal %j, %longer : bool
+        %step = select %far, %three, %two : index
+        for %i = %zero, %m, %step {
+            store %x, %A[%i]
+        }
+    }
+}"""
+
+REMAINDERS = """
+func @f(%A: memref<i32x?>, %n: i32, %factor: index) {
+    %zero = constant 0 : i32
+    %eight = constant 8 : index
+    %sixteen = constant 16 : i32
+    %most = constant 2147483640 : i32
+    for %j = %zero, %n {
+        %i = cast %j : index
+        %p = mul %i, %factor : index
+        %q = rem %p, %eight : index
+        store %j, %A[%q]
+        %late = add %j, %most : i32
+        %r = rem %late, %sixteen : i32
+        %s = cast %r : index
+        store %j, %A[%s]
+    }
+}"""
+
 HUGE = 2**62
 
 
@@ -213,6 +246,11 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "the other side of a branch, outside": (OTHERWISE, (blank(20), 23, 20)),
     "places from memory": (PLACES, (blank(20), np.array([0, 9, 17, 4]))),
     "a place from memory that is outside": (PLACES, (blank(20), np.array([0, 18, 4]))),
+    "steps of two sizes, the longer one to the end": (STEPS, (blank(3), 2, 4, 1)),
+    "steps of two sizes": (STEPS, (blank(4), 2, 4, 1)),
+    "remainders": (REMAINDERS, (blank(16), 8, 3)),
+    "remainders of what is negative": (REMAINDERS, (blank(16), 8, -3)),
+    "remainders of a sum that wraps around": (REMAINDERS, (blank(16), 9, 3)),
     "a place from memory beyond all numbers": (PLACES, (blank(20), np.array([1, 2**63 - 2]))),
 }
 

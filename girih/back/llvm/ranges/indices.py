@@ -155,7 +155,7 @@ class _Following:
         match op:
             case For():
                 step = None if op.step is None else self.of(op.step, depth)
-                known = 1 if op.step is None else None if step is None else step.low.literal
+                known = 1 if op.step is None else None if step is None or not step.single else step.low.literal
                 return self._counter(op.start, op.stop, known, depth) if value is op.variable else None
             case Foreach():
                 at = op.variables.index(value)

@@ -219,7 +219,10 @@ class IntervalArithmetic:
 
     def remainder(self, a: Interval, divisor: int) -> Interval | None:
         """The remainders by a positive number, which have the sign of what is divided."""
-        return between(0 if a.low.least >= 0 else 1 - divisor, divisor - 1)
+        if a.low.least < 0:
+            return between(1 - divisor, divisor - 1)
+        # It may be a condition that nothing is negative.
+        return between(0, divisor - 1).needing(*a.needs)
 
     def steps(self, start: Interval, stop: Interval, step: int) -> Interval | None:
         """The numbers start, start + step, ... below stop."""
