@@ -24,7 +24,8 @@ from girih.runtime.cpu.rates import multiply_adds
         ("znver4", "bf16", 16 * 4 * 24 * 4),
         ("haswell", "f32", 8 * 2 * 10 * 4),
         ("haswell", "bf16", 8 * 2 * 10 * 4),
-        ("neoverse-v1", "f64", 2 * 2 * 24 * 4),
+        ("neoverse-v1", "f64", 4 * 2 * 24 * 4),
+        ("neoverse-n2", "f64", 2 * 2 * 24 * 4),
     ],
 )
 def test_the_loop_of_multiply_adds(cpu: str, type: str, operations: int) -> None:

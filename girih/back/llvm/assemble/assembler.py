@@ -26,6 +26,7 @@ from girih.back.llvm.assemble.processors import (
     SVE_BITS,
     Family,
     Triple,
+    with_needed,
     without_unprobed,
 )
 from girih.diagnostics import InternalError
@@ -170,8 +171,11 @@ def _detected() -> Cpu:
         size = f"sve-{sve_bits()}"
         probed = _probed(host.name, str(features.flatten()), triple, stated=False)
         return replace(probed, known=probed.known.union({size} & SVE_BITS.keys()))
-    # What LLVM says of this machine has the same names as the probes, and is at hand.
-    return replace(host, known=frozenset(feature for feature in FEATURES if features.get(feature)))
+    # What LLVM says of this machine has the same names as the probes, and is at hand. A feature that is taken away
+    # takes with it what builds on it, if it comes last.
+    listed = sorted(host.features.split(","), key=lambda feature: feature.startswith("-"))
+    known = frozenset(feature for feature in FEATURES if features.get(feature))
+    return replace(host, features=",".join(listed), known=with_needed(known))
 
 
 @lru_cache(maxsize=64)

@@ -204,6 +204,22 @@ _UNPROBED: Mapping[Family, str] = {
 }
 
 
+_NEEDED = (
+    ("avx512f", "avx512"), ("avx2", "avx512f"), ("fma", "avx512f"), ("f16c", "avx512f"), ("avx", "avx2"),
+    ("avx", "fma"), ("avx", "f16c"), ("avx2", "avxneconvert"), ("amx-tile", "amx-"),
+)  # fmt: skip
+"""A feature of x86-64, and the feature, or the start of features, that LLVM takes to be there only with it."""
+
+
+def with_needed(known: frozenset[str]) -> frozenset[str]:
+    """The features whose needs are among them too: a virtual machine may hide a feature and show what builds on it."""
+    while True:
+        lacking = {one for need, start in _NEEDED if need not in known for one in known if one.startswith(start)}
+        if not lacking:
+            return known
+        known -= lacking
+
+
 def without_unprobed(family: Family, name: str) -> str:
     """The features to take from a processor that is given by name, so that its code uses probed features only."""
     unprobed = _UNPROBED[family].split()
