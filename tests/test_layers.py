@@ -122,7 +122,9 @@ ROOMS = {
     "back.llvm.lower.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.ranges")),
     "back.llvm.lower.launch": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.collective": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
-    "back.llvm.lower.tiles": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
+    "back.llvm.lower.tiles": Room(
+        (*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.ranges", "back.llvm.lower.*")
+    ),
     "back.llvm.lower.one_lane.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.linalg": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
     "back.llvm.lower.one_lane.matrix": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),

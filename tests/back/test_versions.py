@@ -202,6 +202,62 @@ func @f(%A: memref<i32x?>, %n: i32, %factor: index) {
     }
 }"""
 
+TILES = """
+func @f(%A: memref<f32x?x?>, %B: memref<f32x?x?>, %n: index, %shift: index) attributes {subgroup_size=8} {
+    parallel {
+        %zero = constant 0 : index
+        %four = constant 4 : index
+        %first = cooperative_matrix_load %A[%zero, %zero] : coopmatrix<f32x8x4,matrix_acc>
+        %twice = add %first, %first : coopmatrix<f32x8x4,matrix_acc>
+        %sum, %left = for %j = %zero, %n, %four init (%s=%twice, %l=%first)
+                -> (coopmatrix<f32x8x4,matrix_acc>, coopmatrix<f32x8x4,matrix_acc>) {
+            %from = add %j, %shift : index
+            %a = cooperative_matrix_load %A[%zero, %from] : coopmatrix<f32x8x4,matrix_acc>
+            %next = add %s, %a : coopmatrix<f32x8x4,matrix_acc>
+            %other = sub %next, %first : coopmatrix<f32x8x4,matrix_acc>
+            cooperative_matrix_store %other, %B[%zero, %j]
+            yield (%next, %s)
+        }
+        %all = add %sum, %first : coopmatrix<f32x8x4,matrix_acc>
+        %behind = add %all, %left : coopmatrix<f32x8x4,matrix_acc>
+        cooperative_matrix_store %behind, %A[%zero, %zero]
+    }
+}"""
+
+SIDEWAYS = """
+func @f(%A: memref<f32x?x?>, %B: memref<f32x?x?>, %n: index, %row: index) attributes {subgroup_size=8} {
+    parallel {
+        %zero = constant 0 : index
+        %two = constant 2 : index
+        for %j = %zero, %n, %two {
+            %a = cooperative_matrix_load.rows_checked %A[%row, %j] : coopmatrix<f32x4x2,matrix_acc>
+            cooperative_matrix_store.t %a, %B[%j, %zero]
+        }
+    }
+}"""
+
+TENSORS = """
+func @f(%A: memref<f32x?> {alignment=16}, %B: memref<f32x?x?>, %n: index, %size: index, %shift: index)
+        attributes {subgroup_size=8} {
+    parallel {
+        %zero = constant 0 : index
+        %two = constant 2 : index
+        %empty = constant 0.0 : coopmatrix<f32x4x2,matrix_acc>
+        %l0 = tensor_layout_create : tensor_layout<2>
+        %l1 = tensor_layout_set_dimension %l0[%size, 4] : tensor_layout<2>
+        %turned = tensor_view_create : tensor_view<2,false,1,0>
+        %sum = for %j = %zero, %n, %two init (%s=%empty) -> (coopmatrix<f32x4x2,matrix_acc>) {
+            %from = add %j, %shift : index
+            %l2 = tensor_layout_slice %l1[%from:2, 0:4] : tensor_layout<2>
+            %a = cooperative_matrix_load_tensor %empty, %A[%zero], %l2, %turned : coopmatrix<f32x4x2,matrix_acc>
+            %next = add %s, %a : coopmatrix<f32x4x2,matrix_acc>
+            cooperative_matrix_store %next, %B[%zero, %j]
+            yield (%next)
+        }
+        cooperative_matrix_store %sum, %B[%zero, %zero]
+    }
+}"""
+
 HUGE = 2**62
 
 
@@ -252,6 +308,26 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "remainders of what is negative": (REMAINDERS, (blank(16), 8, -3)),
     "remainders of a sum that wraps around": (REMAINDERS, (blank(16), 9, 3)),
     "a place from memory beyond all numbers": (PLACES, (blank(20), np.array([1, 2**63 - 2]))),
+    "tiles": (TILES, (numbers(8, 20), numbers(8, 20), 16, 4)),
+    "no tiles": (TILES, (numbers(8, 20), numbers(8, 20), 0, 4)),
+    "a tile past the end in the last iteration": (TILES, (numbers(8, 20), numbers(8, 20), 17, 2)),
+    "a tile before the begin": (TILES, (numbers(8, 20), numbers(8, 20), 16, -1)),
+    "a tile beyond all numbers": (TILES, (numbers(8, 20), numbers(8, 20), 16, HUGE)),
+    "a stored tile past the end": (TILES, (numbers(8, 20), numbers(8, 14), 16, 4)),
+    "a stored tile without memory": (TILES, (numbers(8, 20), None, 16, 4)),
+    "turned tiles": (SIDEWAYS, (numbers(9, 8), numbers(8, 4), 8, 5)),
+    "turned tiles of which a check leaves rows out": (SIDEWAYS, (numbers(9, 8), numbers(8, 4), 8, 7)),
+    "a turned tile past the end": (SIDEWAYS, (numbers(9, 8), numbers(7, 4), 8, 5)),
+    "a tile past the columns": (SIDEWAYS, (numbers(9, 7), numbers(8, 4), 8, 5)),
+    "tensors": (TENSORS, (numbers(40), numbers(4, 8), 8, 10, 2)),
+    "a tensor's tile past the end in the last iteration": (TENSORS, (numbers(40), numbers(4, 8), 8, 10, 3)),
+    "a tensor's tile before the begin": (TENSORS, (numbers(40), numbers(4, 8), 8, 10, -1)),
+    "an offset of more than 32 bits": (TENSORS, (numbers(40), numbers(4, 8), 8, 10, 2**31)),
+    "an offset beyond all numbers": (TENSORS, (numbers(40), numbers(4, 8), 8, 10, HUGE)),
+    "a tensor larger than its memory": (TENSORS, (numbers(40), numbers(4, 8), 8, 11, 3)),
+    "a tensor of which only tiles inside the memory are read": (TENSORS, (numbers(40), numbers(4, 8), 8, 11, 2)),
+    "a tensor without memory": (TENSORS, (None, numbers(4, 8), 8, 10, 2)),
+    "a tensor without memory, no iteration": (TENSORS, (None, numbers(4, 8), 0, 10, 2)),
 }
 
 
@@ -286,26 +362,29 @@ def single(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Compiled]:
 
 
 def test_findings_and_memory_are_those_of_one_version(single: Callable[[Any], Compiled]) -> None:
+    texts = dict.fromkeys(text for text, _ in CASES.values())
+    functions = {text: girih.parse(text).functions[0] for text in texts}
+    kernels = {text: (single(function), Compiled(function)) for text, function in functions.items()}
+    programs = {text: girih.loads(text, target="cpu") for text in texts}
     with every_case() as case:
         for name, (text, arguments) in (CASES | LONG_AGO).items():
             with case(name):
-                function = girih.parse(text).functions[0]
-                once, twice = single(function), Compiled(function)
+                once, twice = kernels[text]
                 assert once.kernel.sites == twice.kernel.sites
                 found = outcome(twice, arguments)
                 assert found == outcome(once, arguments)
                 if name not in LONG_AGO:
-                    _judge(text, arguments, found, twice)
+                    _judge(text, arguments, found, programs[text])
 
 
-def _judge(text: str, arguments: tuple[object, ...], found: tuple[object, ...], compiled: Compiled) -> None:
+def _judge(text: str, arguments: tuple[object, ...], found: tuple[object, ...], program: girih.Program) -> None:
     """Hold what compiled code finds, or computes, against the interpreter."""
     given = tuple(map(copy_of, arguments))
     try:
         girih.loads(text, target="interpreter")["f"][1].options(races=False)(*given)
     except girih.KernelError as error:
         with pytest.raises(girih.KernelError) as caught:
-            girih.loads(text, target="cpu")["f"][1](*map(copy_of, arguments))
+            program["f"][1](*map(copy_of, arguments))
         findings = [caught.value.findings[0], error.findings[0]]
         assert len({(f.code, f.message, str(f.span)) for f in findings}) == 1
     else:
@@ -358,6 +437,15 @@ def test_a_machine_of_threads_writes_one_version() -> None:
     function = girih.parse(NEIGHBOURS).functions[0]
     assert lower_for_one_lane(function, HOST.features).text.count("icmp slt i64") == 1
     assert lower(function, TARGET, checks=True).text.count("= phi i64") > 2
+
+
+def test_loops_with_tiles_are_written_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (TILES, SIDEWAYS, TENSORS):
+        function = girih.parse(text).functions[0]
+        twice = lower(function, TARGET, checks=True).text.count("br i1")
+        with monkeypatch.context() as patch:
+            patch.setattr(versions, "LONGEST", -1)
+            assert lower(function, TARGET, checks=True).text.count("br i1") < twice
 
 
 def test_only_indices_that_nothing_bounds_have_a_remark() -> None:

@@ -10,6 +10,7 @@ from girih.back.llvm.cpu.tensor import coopmatrix_tensor
 from girih.back.llvm.cpu.tensor_map import copies
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.table import GENERIC
+from girih.back.llvm.lower.tiles import decisions
 
 CPU = Lowerings[CpuCode]().joined(
     GENERIC,
@@ -26,5 +27,6 @@ CPU = Lowerings[CpuCode]().joined(
     reduce.LOWERINGS,
     coopmatrix_tensor.LOWERINGS,
     copies.LOWERINGS,
+    decisions.DECISIONS,
 )
 """How the CPU lowers every instruction."""

@@ -228,8 +228,10 @@ def in_versions(code: KernelCode, op: For | Foreach, write: Callable[[], None]) 
     like: list[list[list[Val]]] = []
 
     def version() -> list[Val]:
+        used = code.frame.used
         write()
         like.append(enter(code, carriers, [code.env[value] for value in op.results]))
+        code.frame.used = used
         return flat(like[-1])
 
     def fast() -> list[Val]:
@@ -239,6 +241,7 @@ def in_versions(code: KernelCode, op: For | Foreach, write: Callable[[], None]) 
             return version()
 
     def careful() -> list[Val]:
+        decided.again()
         with code.at(inside=certain, doubtful=frozenset(decided.indices), versioned=True):
             return version()
 

@@ -23,7 +23,7 @@ from girih.back.llvm.emit.text import Val
 from girih.diagnostics import CompileError, Diagnostic
 from girih.facts import findings
 from girih.ir.core import Function, Op, Value
-from girih.ir.types import Type
+from girih.ir.types import CoopMatrix, Type
 
 C = TypeVar("C", contravariant=True)
 Instruction = TypeVar("Instruction", bound=Op)
@@ -56,6 +56,9 @@ class Lowerings(Generic[C]):
         self._giving: dict[type[Op], dict[type[Type], Callable[[C, Any], None]]] = {}
         self._carriers: dict[type[Type], Callable[[C, Value], Carrier[C]]] = {}
         self._refused: dict[type[Op] | type[Type], str] = {}
+        self._again: dict[type[Type], Callable[[C, Any], Callable[[], None] | None]] = {}
+        self.decisions: dict[type[Op], Callable[[Any, Any, Any], None]] = {}
+        """What says which checks of an instruction are decided in front of a loop (`lower.versions`)."""
 
     # --- filling -------------------------------------------------------------------------
 
@@ -79,6 +82,16 @@ class Lowerings(Generic[C]):
         for type in types:
             _put(self._carriers, type, carrying)
 
+    def again(self, rule: Callable[[C, Any], Callable[[], None] | None], *types: type[Type]) -> None:
+        """Enter what lets a loop with values of some types be written twice (`written_again`)."""
+        for type in types:
+            _put(self._again, type, rule)
+
+    def decide(self, rule: Callable[[Any, Any, Any], None], *ops: type[Op]) -> None:
+        """Enter what decides checks of some instructions in front of a loop."""
+        for op in ops:
+            _put(self.decisions, op, rule)
+
     def refuse(self, reason: str, *what: type[Op] | type[Type]) -> None:
         """Enter instructions that the target cannot execute, or types that no result may have, with the reason."""
         for one in what:
@@ -88,7 +101,12 @@ class Lowerings(Generic[C]):
         """A table with the rows of several. Raises `ValueError` if two have one for the same instruction."""
         joined: Lowerings[C] = Lowerings()
         for table in (self, *others):
-            for own, theirs in ((joined._rules, table._rules), (joined._carriers, table._carriers)):
+            for own, theirs in (
+                (joined._rules, table._rules),
+                (joined._carriers, table._carriers),
+                (joined._again, table._again),
+                (joined.decisions, table.decisions),
+            ):
                 for key, row in theirs.items():
                     _put(own, key, row)
             for what, reason in table._refused.items():
@@ -102,6 +120,7 @@ class Lowerings(Generic[C]):
         """A table with these rows, but for the instructions for which another table has rules: those stand instead."""
         kept: Lowerings[C] = Lowerings()
         kept._carriers, kept._refused = dict(self._carriers), dict(self._refused)
+        kept._again, kept.decisions = dict(self._again), dict(self.decisions)
         kept._rules = {op: rule for op, rule in self._rules.items() if op not in other._rules}
         kept._giving = {op: dict(rows) for op, rows in self._giving.items()}
         return kept.joined(other)
@@ -128,6 +147,14 @@ class Lowerings(Generic[C]):
     def carrier(self, code: C, value: Value) -> Carrier[C]:
         """The carrier of a value."""
         return self._carriers[type(value.type)](code, value)
+
+    def written_again(self, code: C, op: Op) -> Callable[[], None] | None:
+        """What sets back what writing a loop changes of the matrices that are known before it; None where it cannot.
+
+        A loop may be written twice if that is called in between.
+        """
+        rule = self._again.get(CoopMatrix)
+        return None if rule is None else rule(code, op)
 
     def reason_against(self, op: type[Op]) -> str | None:
         """Why the target cannot execute an instruction, whatever its operands; None if it can."""

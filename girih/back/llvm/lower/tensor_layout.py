@@ -178,7 +178,11 @@ def _check_order(code: KernelCode, op: Op, held: LayoutHeld, steps: Sequence[Ext
 def slice_layout(code: KernelCode, op: TensorLayoutSlice) -> None:
     """Add to the offsets of a layout, and replace its spans."""
     held = _layout(code, op.layout)
-    moves = _numbers(code, op, _OFFSET, _offsets(op.slices), NO_LAYOUT)
+    moves = tuple(
+        as_extent(code.index(one)) if (op, position) in code.place.inside
+        else _checked(code, op, _OFFSET, f"{_OFFSET.name}[{position}]", as_extent(code.index(one)), NO_LAYOUT)
+        for position, one in enumerate(part.offset for part in op.slices)
+    )  # fmt: skip
     span = _numbers(code, op, _SPAN, _sizes(op.slices), NO_LAYOUT)
     offset: list[Extent] = []
     for position, (before, move) in enumerate(zip(held.offset, moves, strict=True)):
@@ -201,10 +205,6 @@ def _check_offset(code: KernelCode, op: Op, position: int, added: tuple[Extent, 
 def set_clamp_value(code: KernelCode, op: TensorLayoutSetClampValue) -> None:
     """Replace the clamp value of a layout."""
     code.set(op.result, replace(_layout(code, op.layout), clamp_value=code.scalar(op.value)))
-
-
-def _offsets(slices: Sequence[Slice]) -> list[Value | int | None]:
-    return [one.offset for one in slices]
 
 
 def _sizes(slices: Sequence[Slice]) -> list[Value | int | None]:

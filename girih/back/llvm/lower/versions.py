@@ -12,7 +12,7 @@ constants, nothing is written twice, and the checks are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from girih.back.llvm.emit.text import Val, integer, lanes, zero
@@ -20,7 +20,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.values import MemRefHeld, Scalar
-from girih.back.llvm.ranges.indices import LoopRanges, is_followed, limits_of
+from girih.back.llvm.ranges.indices import Limits, LoopRanges, is_followed, limits_of
 from girih.back.llvm.ranges.intervals import Interval, IntervalArithmetic, IntervalEnd, exactly
 from girih.back.llvm.ranges.nests import CountedLoop, ElementAccess, FoundAccess, Nests, nests_of
 from girih.ir.core import Op, RegionKind, Value
@@ -58,6 +58,8 @@ class Decided:
     """The largest of the bounds that differ by known numbers, and the size that all have to stay below."""
     present: dict[str, Val] = field(default_factory=dict)
     """The pointers that may not be null."""
+    again: Callable[[], None] = lambda: None
+    """Sets back what writing the loop has changed of what is known of values, so that it can be written once more."""
 
     @property
     def count(self) -> int:
@@ -86,22 +88,30 @@ def decide(code: KernelCode, op: CountedLoop) -> Decided | None:
     weight = nests.weights.get(op)
     if weight is None or weight > LONGEST:
         return None
-    accesses = nests.accesses_in(op)
+    decisions = code.lowerings.decisions
+    accesses = [a for a in nests.accesses_in(op) if isinstance(a.op, ElementAccess) or type(a.op) in decisions]
     if not accesses or _is_better_inside(code, nests, op, accesses):
         return None
-    ranges = _LoopFacts(code, nests, op)
-    decided = Decided()
+    facts, decided = LoopFacts(code, nests, op), Decided()
     for access in accesses:
-        ranges.decide(access, decided)
-    if decided.count > MOST_CONDITIONS or decided.saved * _WORTH < weight:
+        if isinstance(access.op, ElementAccess):
+            facts.decide(access, access.op, decided)
+        else:
+            decisions[type(access.op)](facts, access, decided)
+    again: Callable[[], None] | None = decided.again
+    if decided.indices and op in nests.with_matrices:
+        again = code.lowerings.written_again(code, op)
+    if again is None or decided.count > MOST_CONDITIONS or decided.saved * _WORTH < weight:
         decided = Decided(certain=decided.certain)
+    else:
+        decided.again = again
     return decided if decided.indices or decided.certain else None
 
 
 def _is_better_inside(code: KernelCode, nests: Nests, op: CountedLoop, accesses: Sequence[FoundAccess]) -> bool:
     """Whether a loop inside knows the range of an index that is not known in front of the whole loop."""
     for access in accesses:
-        unknown = [i for i in access.op.indices if not is_followed(nests, op, i)]
+        unknown = [i for i in access.indices if not is_followed(nests, op, i)]
         if not unknown:
             continue
         for inner, _ in access.within(op):
@@ -110,8 +120,8 @@ def _is_better_inside(code: KernelCode, nests: Nests, op: CountedLoop, accesses:
     return False
 
 
-class _LoopFacts:
-    """What is known in front of a loop."""
+class LoopFacts:
+    """What is known in front of a loop, and what follows for the indices of the accesses in it."""
 
     def __init__(self, code: KernelCode, nests: Nests, loop: CountedLoop) -> None:
         self.code, self.nests, self.loop = code, nests, loop
@@ -148,16 +158,17 @@ class _LoopFacts:
         type = op.tensor.type
         if not isinstance(type, MemRef):
             return None
-        extent = self._extent(op.tensor, op.mode)
+        extent = self.extent(op.tensor, op.mode)
         return None if extent is None else self.ranges.arithmetic.leaf(extent, positive=True)
 
-    def _held(self, tensor: Value) -> MemRefHeld | None:
+    def held(self, tensor: Value) -> MemRefHeld | None:
         """A memref from outside of the loop; None for any other."""
         held = None if self.nests.contains(self.loop, tensor) else self.code.env.get(tensor)
         return held if isinstance(held, MemRefHeld) else None
 
-    def _extent(self, tensor: Value, mode: int) -> Val | None:
-        type, held = tensor.type, self._held(tensor)
+    def extent(self, tensor: Value, mode: int) -> Val | None:
+        """The size of a mode of a memref, where that is known in front of the loop and the same for all work-items."""
+        type, held = tensor.type, self.held(tensor)
         known = type.shape[mode] if isinstance(type, MemRef) else None
         if known is not None:
             return integer(known)
@@ -166,32 +177,51 @@ class _LoopFacts:
 
     # --- indices -------------------------------------------------------------------------
 
-    def decide(self, access: FoundAccess, decided: Decided) -> None:
-        """Add the indices of an access that conditions decide."""
-        op, limits = access.op, limits_of(access, self.loop, self.nests.made)
-        held, complete, before = self._held(op.tensor), True, len(decided.indices)
+    def limits(self, access: FoundAccess) -> Limits:
+        """What the branches around an access say of integers."""
+        return limits_of(access, self.loop, self.nests.made)
+
+    def decide(self, access: FoundAccess, op: ElementAccess, decided: Decided) -> None:
+        """Add the indices of an access to elements that conditions decide."""
+        limits, complete, before = self.limits(access), True, len(decided.indices)
         for number, index in enumerate(op.indices):
-            extent = self._extent(op.tensor, number)
+            extent = self.extent(op.tensor, number)
             found = None if extent is None else self.ranges.of(index, limits)
-            if extent is None or found is None or not self._decide_index(op, number, found, extent, decided):
+            if extent is None or found is None:
                 complete = False
+            elif not self._is_counted_up_to(index, found, extent):
+                complete = self.decide_index((op, number), found, extent, decided) and complete
         if len(decided.indices) > before and not self._is_cheap(access):
             decided.saved += 1
-        if complete and held is not None and held.maybe_null and lanes(held.pointer.type) == 1:
-            decided.present[held.pointer.text] = held.pointer
+        if complete:
+            self.decide_present(op.tensor, decided)
+
+    def decide_present(self, tensor: Value, decided: Decided) -> bool:
+        """Add that there is memory, where all else of an access is decided; whether that is one more check."""
+        held = self.held(tensor)
+        if held is None or not held.maybe_null or lanes(held.pointer.type) > 1:
+            return False
+        more = held.pointer.text not in decided.present
+        decided.present[held.pointer.text] = held.pointer
+        return more
 
     def _is_cheap(self, access: FoundAccess) -> bool:
         """Whether a check is one comparison for many work-items: their counters stay below one bound."""
         around = [self.loop, *(op for op, _ in access.within(self.loop))]
         together = self.code.place.kind is RegionKind.SPMD or any(isinstance(op, Foreach) for op in around)
         made = self.nests.made
-        return together and all(
-            isinstance(i, Value) and isinstance(made.get(i), CountedLoop) for i in access.op.indices
-        )
+        return together and all(isinstance(i, Value) and isinstance(made.get(i), CountedLoop) for i in access.indices)
 
-    def _decide_index(self, op: ElementAccess, number: int, found: Interval, extent: Val, decided: Decided) -> bool:
+    def _is_counted_up_to(self, index: Value | int, found: Interval, extent: Val) -> bool:
+        """Whether an index is a counter that ends at the size: the check itself knows that."""
+        if not isinstance(index, Value) or not isinstance(self.nests.made.get(index), CountedLoop):
+            return False
+        high = found.high
+        below = high.base is not None and high.base.text == extent.text and high.offset < 0
+        return below and found.low.least >= 0 and bool(found.needs)
+
+    def decide_index(self, key: Index, found: Interval, extent: Val, decided: Decided) -> bool:
         """Add an index between two bounds; False where it is certain not to be inside."""
-        key, index = (op, number), op.indices[number]
         low, high, size = found.low, found.high, extent.literal
         same = high.base is not None and high.base.text == extent.text
         is_low = low.least >= 0
@@ -202,9 +232,6 @@ class _LoopFacts:
             return False
         if is_low and is_high and not found.needs:
             decided.certain.add(key)
-            return True
-        if is_low and same and isinstance(index, Value) and isinstance(self.nests.made.get(index), CountedLoop):
-            # Of a counter that ends at the size, the check itself knows that.
             return True
         decided.indices.add(key)
         decided.needs.update(dict.fromkeys(found.needs))

@@ -5,21 +5,31 @@ Everything is found in one walk, so that a target may ask for each loop without 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.control import For, Foreach, If
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, MatrixLoad, MatrixStore
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.ops.tile.math import Math, Power
 from girih.ops.tile.memory import AtomicLoad, AtomicStore, AtomicUpdate, Load, Store
+from girih.ops.tile.tensor_layout import TensorLayoutSlice
 
 _FUNCTION = 16
 """About how many instructions a mathematical function is."""
 
+_PIECE = 64
+"""The components of a matrix that count as one instruction more; of a product it is four times as many terms."""
+
 ElementAccess = Load | Store | AtomicLoad | AtomicStore | AtomicUpdate
 """The instructions that access one element of a memref for each work-item."""
+
+TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
+TileAccess = MatrixLoad | MatrixStore | TensorAccess | TensorLayoutSlice
+"""The instructions that access a tile of memory, or say which one."""
 
 CountedLoop = For | Foreach
 """The loops whose variables run from a first value to an end."""
@@ -27,14 +37,27 @@ CountedLoop = For | Foreach
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundAccess:
-    """An access to elements, and the loops and branches around it, the innermost one last.
+    """An access to elements or to a tile, and the loops and branches around it, the innermost one last.
 
     Of a branch it says too whether its condition holds where the access is.
     """
 
-    op: ElementAccess
+    op: ElementAccess | TileAccess
     number: int
     around: tuple[tuple[CountedLoop | If, bool], ...]
+
+    @property
+    def indices(self) -> tuple[Value | int, ...]:
+        """The indices that are checked."""
+        match self.op:
+            case MatrixLoad() | MatrixStore():
+                return self.op.row, self.op.column
+            case CooperativeMatrixLoadTensor() | CooperativeMatrixStoreTensor():
+                return (self.op.offset,)
+            case TensorLayoutSlice():
+                return tuple(one.offset for one in self.op.slices)
+            case _:
+                return tuple(self.op.indices)
 
     def within(self, loop: Op) -> Iterator[tuple[CountedLoop | If, bool]]:
         """The loops and branches around the access that stand in a loop around it, the outermost one first."""
@@ -57,8 +80,10 @@ class Nests:
     weights: dict[Op, int] = field(default_factory=dict)
     """The number of instructions in a loop, where it does nothing together but what single work-items could.
 
-    A mathematical function is several.
+    A mathematical function is several, and so is what makes or takes a large matrix.
     """
+    with_matrices: set[Op] = field(default_factory=set)
+    """The loops in which, or through which, matrices go."""
     accesses: list[FoundAccess] = field(default_factory=list)
 
     def contains(self, loop: Op, value: Value) -> bool:
@@ -69,7 +94,7 @@ class Nests:
         )
 
     def accesses_in(self, loop: Op) -> list[FoundAccess]:
-        """The accesses to elements in a loop, in the order of the text."""
+        """The accesses in a loop, in the order of the text."""
         first, last = self.numbers[loop], self.last[loop]
         return [access for access in self.accesses if first < access.number <= last]
 
@@ -83,14 +108,17 @@ def nests_of(function: Function) -> Nests:
 
 
 def _walk(region: Region, around: tuple[tuple[CountedLoop | If, bool], ...], found: Nests) -> int | None:
-    """Note what stands in a region: the number of its instructions, None where some belong together."""
+    """Note what stands in a region: the number of its instructions, None where work-groups do some together."""
     total: int | None = 0
     for op in region.ops:
         number = found.numbers[op] = len(found.numbers)
         found.made.update(dict.fromkeys((*op.results, *op.bindings), op))
-        if isinstance(op, ElementAccess) and isinstance(op.tensor.type, MemRef):
+        if isinstance(op, TileAccess) or (isinstance(op, ElementAccess) and isinstance(op.tensor.type, MemRef)):
             found.accesses.append(FoundAccess(op, number, around))
-        weight: int | None = _FUNCTION if isinstance(op, Math | Power) else 1
+        matrices = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, CoopMatrix)]
+        if matrices:
+            found.with_matrices.update(loop for loop, _ in around)
+        weight: int | None = _FUNCTION if isinstance(op, Math | Power) else _weight(op, matrices)
         for inner in op.regions:
             entered = around
             if isinstance(op, CountedLoop | If):
@@ -99,8 +127,18 @@ def _walk(region: Region, around: tuple[tuple[CountedLoop | If, bool], ...], fou
             weight = None if part is None or weight is None else weight + part
         if isinstance(op, CountedLoop):
             found.last[op] = len(found.numbers) - 1
+            if matrices:
+                found.with_matrices.add(op)
             if weight is not None:
                 found.weights[op] = weight
-        together = op.spec.by_work_group or any(isinstance(v.type, CoopMatrix) for v in (*op.operands, *op.results))
+        together = op.spec.by_work_group or any(type.of_work_group for type in matrices)
         total = None if together or weight is None or total is None else total + weight
     return total
+
+
+def _weight(op: Op, matrices: Sequence[CoopMatrix]) -> int:
+    """About how many instructions an instruction is, without those of its regions."""
+    if isinstance(op, CooperativeMatrixMulAdd) and isinstance(op.a.type, CoopMatrix):
+        result = matrices[-1]
+        return 1 + result.rows * result.columns * op.a.type.columns // (4 * _PIECE)
+    return 1 + max((type.rows * type.columns // _PIECE for type in matrices), default=0)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.components import held_by, move_components
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
 from girih.back.llvm.cpu.matrix.states import (
     Columns,
+    Deferred,
     InMemory,
     Matrix,
     Reference,
+    Repeated,
     Unloaded,
     in_registers,
     length,
@@ -26,8 +28,9 @@ from girih.back.llvm.cpu.matrix.states import (
 from girih.back.llvm.cpu.matrix.uses import plan_of
 from girih.back.llvm.emit.text import Val, integer, wide, zero
 from girih.back.llvm.numbers.values import register
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix, Use
+from girih.ops.tile.control import For
 
 
 class MatrixCarrier:
@@ -171,3 +174,30 @@ class MatrixCarrier:
             return Columns(self._type, [tuple(values[k : k + count]) for k in range(0, len(values), count)])
         self._current = values[0]
         return self._tile(code, values[0])
+
+
+def written_again(code: CpuCode, op: Op) -> Callable[[], None] | None:
+    """What sets back the states of matrices to what they are in front of a loop, so that it can be written once more.
+
+    None where that cannot be: a large result would have to be copied behind each of the two, and a promise that is kept
+    in one of them is not kept in the other. What waits is used only in the region that defines it, so of the matrices
+    that a loop reads only those that it begins with may be promises.
+    """
+    given = [settled(code.env[v]) for v in op.initial if isinstance(v.type, CoopMatrix)] if isinstance(op, For) else []
+    types = [value.type for value in op.results if isinstance(value.type, CoopMatrix)]
+    if any(isinstance(m, Deferred | Unloaded) for m in given) or not all(in_registers(code, type) for type in types):
+        return None
+    notes: dict[Matrix, tuple[int | None, bool]] = {}
+    pending = [held for held in code.env.values() if isinstance(held, Matrix)]
+    while pending:
+        m = pending.pop()
+        if m not in notes:
+            notes[m] = m.remaining, m.bound
+            pending += m.children
+            pending += [m.tile] if isinstance(m, Repeated) else []
+
+    def back() -> None:
+        for m, (remaining, bound) in notes.items():
+            m.remaining, m.bound = remaining, bound
+
+    return back

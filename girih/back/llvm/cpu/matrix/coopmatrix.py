@@ -8,7 +8,7 @@ from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import apply
 from girih.back.llvm.cpu.matrix.apply import component_type
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
-from girih.back.llvm.cpu.matrix.carried import MatrixCarrier
+from girih.back.llvm.cpu.matrix.carried import MatrixCarrier, written_again
 from girih.back.llvm.cpu.matrix.components import own_copy
 from girih.back.llvm.cpu.matrix.elementwise import elementwise
 from girih.back.llvm.cpu.matrix.fused_pass import to_columns, to_tile
@@ -53,6 +53,7 @@ LOWERINGS = Lowerings[CpuCode]()
 
 
 LOWERINGS.carry(MatrixCarrier, CoopMatrix)
+LOWERINGS.again(written_again, CoopMatrix)
 
 
 # --- arithmetic --------------------------------------------------------------------------------

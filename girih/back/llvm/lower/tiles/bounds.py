@@ -36,6 +36,8 @@ class TileBounds:
     def _inside(self, mode: int) -> Val:
         """Whether all rows, or all columns, are there."""
         w = self.code.w
+        if (self.op, mode) in self.code.place.inside:
+            return integer(1, "i1")
         last = w.sub(self.sizes[mode], self.type.shape[mode])
         start = self.position[mode]
         return w.binary("and", w.compare("sge", start, 0), w.compare("sle", start, last))

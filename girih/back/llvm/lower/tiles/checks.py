@@ -12,7 +12,7 @@ from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Real, Reals
 from girih.back.llvm.lower.tensor_values import U32
-from girih.back.llvm.lower.tiles.tensor import TensorTile, holds
+from girih.back.llvm.lower.tiles.tensor import WHOLE, TensorTile, holds
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import index
 from girih.facts import findings
@@ -39,6 +39,13 @@ def _listed(numbers: Sequence[Extent]) -> str:
     return f"{text}," if len(numbers) == 1 else text
 
 
+def whole_tensor_is_there(tensor: TensorTile) -> Val:
+    """The condition that the whole tensor lies in its memory, and begins where it may: which tile it is, is open."""
+    w = tensor.code.w
+    large, misplaced, doubtful = _Checks(tensor).conditions()
+    return w.negated(w.binary("or", w.binary("or", large, misplaced), doubtful))
+
+
 def check(tensor: TensorTile) -> None:
     """Write the checks of an access that `is_legal`."""
     if tensor.code.checks:
@@ -58,14 +65,19 @@ class _Checks:
         self.each = max(1, tensor.memref.element.size // max(1, tensor.unit))
         self.size = as_scalar(tensor.memref.shape[0]).part
 
+    def conditions(self) -> tuple[Val, Val, Val]:
+        """Whether numbers of elements may be too large, whether the base is misplaced, and whether memory may end."""
+        w, last = self.code.w, self._last()
+        large = holds(w, "ugt", index(last), U32)
+        return large, self._is_misplaced(), w.negated(self._is_all_there(last))
+
     def write(self) -> None:
         w = self.code.w
-        last = self._last()
-        large = holds(w, "ugt", index(last), U32)
-        misplaced = self._is_misplaced()
-        doubtful = w.negated(self._is_all_there(last))
+        no = integer(0, "i1")
+        large, misplaced, doubtful = (no,) * 3 if (self.op, WHOLE) in self.code.place.inside else self.conditions()
         # What does not change from tile to tile is one condition, found in front of the loop over the tiles.
-        some = w.settled(w.binary("or", w.binary("or", large, misplaced), doubtful))
+        some = w.binary("or", w.binary("or", large, misplaced), doubtful)
+        some = some if some.literal is not None else w.settled(some)
         if self.tensor.layout.mode is ClampMode.UNDEFINED:
             outside = w.negated(self.tensor.inside)
             some, doubtful = w.binary("or", some, outside), w.binary("or", doubtful, outside)

@@ -23,6 +23,9 @@ from girih.ir.types import PARTS, CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 
+WHOLE = -1
+"""The number in place of that of an index for the whole tensor: whether it lies in the memory."""
+
 TensorOp = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
 
 
@@ -98,7 +101,7 @@ class TensorTile:
             return False
         return all(len({d.axis for d in ds}) == len(ds) for ds in self.digits)
 
-    def _largest(self, position: int) -> Extent:
+    def largest(self, position: int) -> Extent:
         """The largest coordinate in a dimension of the region, or more."""
         if self.digits is not None:
             return sum(d.largest for d in self.digits[position])
@@ -108,14 +111,21 @@ class TensorTile:
             return span - 1 if self.view is not None else min(span, most) - 1
         return addresses.add(self.code.w, span, -1, 1)
 
+    def end(self, position: int) -> Extent:
+        """The end of the coordinates in a dimension of the tensor, which are numbers of 32 bits."""
+        size = self.layout.dimension[position]
+        return min(size, 2**31) if isinstance(size, int) else index(self.code.w.smaller(size.part, 2**31))
+
     @cached_property
     def inside(self) -> Val:
         """Whether all components lie inside the tensor; more may do."""
         w, layout = self.code.w, self.layout
         found = integer(1, "i1")
-        for position, (offset, size) in enumerate(zip(layout.offset, layout.dimension, strict=True)):
-            last = addresses.add(w, offset, self._largest(position), 1)
-            end = min(size, 2**31) if isinstance(size, int) else index(w.smaller(size.part, 2**31))
+        for position, offset in enumerate(layout.offset):
+            if (self.op, position) in self.code.place.inside:
+                continue
+            last = addresses.add(w, offset, self.largest(position), 1)
+            end = self.end(position)
             for one in (holds(w, "sge", offset, 0), holds(w, "slt", last, end)):
                 found = w.binary("and", found, one)
         return found
