@@ -18,9 +18,9 @@ Lines = list["str | Lines"]
 
 @dataclass(slots=True)
 class _Scope:
-    """The values and facts that are known at a place."""
+    """A place where more is known than around it: the instructions that are written in it, and the facts."""
 
-    known: dict[tuple[str, ...], Val] = field(default_factory=dict)
+    written: list[tuple[str, str]] = field(default_factory=list)
     noted: set[tuple[str, ...]] = field(default_factory=set)
 
 
@@ -43,6 +43,7 @@ class FunctionText:
         self._length = self._bytes = 0
         self._block = "entry"
         self._scopes = [_Scope()]
+        self._known: dict[tuple[str, str], Val] = {}
         self._preheaders: list[tuple[Lines, _Scope]] = []
         self._floor = 0
         self._ones: Val | None = None
@@ -88,21 +89,22 @@ class FunctionText:
     def pure(self, type: str, text: str, operands: Sequence[Val], *, stays: bool = False) -> Val:
         """The result of an instruction that depends on its operands only; with `stays` it is not moved out of loops."""
         key = (type, text)
-        for scope in reversed(self._scopes):
-            found = scope.known.get(key)
-            if found is not None:
-                return found
-        level = self.level if stays else max(self._outermost(operands), self._floor)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        here = len(self._preheaders)
+        level = here if stays else self._outermost(operands)
         held = Val(f"%{self.name()}", type, level)
         line = f"  {held.text} = {text}{self.location}"
-        if level < self.level:
+        if level < here:
             before, scope = self._preheaders[level]
             before.append(line)
         else:
             scope = self._scopes[-1]
             self._out.append(line)
         self._count(type)
-        scope.known[key] = held
+        self._known[key] = held
+        scope.written.append(key)
         return held
 
     def _count(self, type: str) -> None:
@@ -124,10 +126,13 @@ class FunctionText:
 
     def _outermost(self, operands: Sequence[Val]) -> int:
         """The depth of the loop before which an instruction is written. Registers are few, so not all are moved."""
-        level = max((o.level for o in operands), default=0)
-        while level < self.level and len(self._preheaders[level][0]) >= _HOISTED:
+        level, here = 0, len(self._preheaders)
+        for operand in operands:
+            if operand.level > level:
+                level = operand.level
+        while level < here and len(self._preheaders[level][0]) >= _HOISTED:
             level += 1
-        return level
+        return level if level > self._floor else self._floor
 
     def first_time(self, *facts: str) -> bool:
         """Whether a fact is new at this place: no code that is always executed before has noted it."""
@@ -157,7 +162,7 @@ class FunctionText:
         self._scopes.append(_Scope())
         self.label(head)
         yield before, head
-        self._scopes.pop()
+        self._leave()
         self._preheaders.pop()
 
     @contextmanager
@@ -183,7 +188,12 @@ class FunctionText:
     def _scope(self) -> Iterator[None]:
         self._scopes.append(_Scope())
         yield
-        self._scopes.pop()
+        self._leave()
+
+    def _leave(self) -> None:
+        """End the innermost scope: what was written in it is not known behind it."""
+        for key in self._scopes.pop().written:
+            del self._known[key]
 
     @contextmanager
     def _away(self) -> Iterator[None]:

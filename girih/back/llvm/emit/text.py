@@ -26,10 +26,12 @@ class Val:
     @property
     def literal(self) -> int | None:
         """The number of a scalar integer constant; None for any other value."""
-        digits = self.text[1:] if self.text.startswith("-") else self.text
-        if self.text in ("true", "false"):
-            return int(self.text == "true")
-        return int(self.text) if digits.isdigit() and self.type[0] == "i" else None
+        text = self.text
+        if text[0] == "%" or self.type[0] != "i":
+            return None
+        if text in ("true", "false"):
+            return int(text == "true")
+        return int(text) if text.removeprefix("-").isdigit() else None
 
     def __str__(self) -> str:
         return f"{self.type} {self.text}"
@@ -110,6 +112,7 @@ def mangled(type: str) -> str:
     return f"v{lanes(type)}{short}" if type[0] == "<" else short
 
 
+@lru_cache(maxsize=4096)
 def integer(value: int, type: str = "i64") -> Val:
     """An integer constant; for a vector type, in every element."""
     width = bits(type)
