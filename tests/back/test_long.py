@@ -53,6 +53,20 @@ def test_equal_products_are_written_once() -> None:
     assert np.array_equal(c, 9 * (a @ b))
 
 
+def test_loads_of_parameters_do_not_come_in_long_rows() -> None:
+    """LLVM takes quadratic time for loads in a row."""
+    count = 70
+    listed = ", ".join(f"%A{k}: memref<i32x?>" for k in range(count))
+    body = "\n".join(f"store %v, %A{k}[%i]\n" for k in range(count))
+    text = f"func @fill(%v: i32, %i: index, {listed}) {{\n{body}}}"
+    entry = functions(text)[-1].partition("br label")[0]
+    assert entry.count("load") > 2 * count
+    assert max(row.count("load") for row in entry.split("fence")) <= 64
+    arrays = [np.zeros(2, np.int32) for _ in range(count)]
+    girih.loads(text)["fill"](7, 1, *arrays)
+    assert all(array.tolist() == [0, 7] for array in arrays)
+
+
 def test_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conditions, masks, matrices, local memory and barriers go from one function to another."""
     monkeypatch.setattr(stretches, "_LONG", 3)

@@ -79,7 +79,7 @@ def lower(
         reconfigure=_reconfigure,
         remarks=Remarks("cpu"),
     )
-    after = bind_parameters(code, arguments)
+    after = bind_parameters(code, arguments, between=lambda: w.fence("acq_rel", "singlethread"))
     if prints_of(function).sites:
         code.prints, code.print_step = slot(w, arguments, after, "ptr"), code.take(8)
     _work_groups(code)

@@ -5,6 +5,8 @@ All targets pass arguments in this way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelCode
@@ -13,15 +15,21 @@ from girih.back.llvm.numbers.values import GroupHeld, MapHeld, MemRefHeld, Scala
 from girih.ir.core import Parameter
 from girih.ir.types import EIGHT_BIT_FLOATS, PARTS, Boolean, GroupType, MemRef, Number, TensorMapType
 
+_TOGETHER = 64
+"""How many slots are read in a row: LLVM compares all loads of a row with each other."""
+
 
 def slot(w: Writer, arguments: Val, number: int, type: str = "i64") -> Val:
     """The value in a slot of the arguments."""
     return w.load(type, w.at(arguments, 8 * number), 8)
 
 
-def bind_parameters(code: KernelCode, arguments: Val) -> int:
-    """The number of the slot after those of the parameters, which get their values, read from slots in memory."""
-    slots = _Slots(code.w, arguments)
+def bind_parameters(code: KernelCode, arguments: Val, between: Callable[[], None] = lambda: None) -> int:
+    """The number of the slot after those of the parameters, which get their values, read from slots in memory.
+
+    `between` is called where many slots have been read; it may write what keeps LLVM from looking at all of them.
+    """
+    slots = _Slots(code.w, arguments, between)
     for parameter in code.function.parameters:
         code.set(parameter.value, slots.bind(parameter))
     return slots.next
@@ -30,13 +38,15 @@ def bind_parameters(code: KernelCode, arguments: Val) -> int:
 class _Slots:
     """A reader of the arguments, slot after slot."""
 
-    def __init__(self, w: Writer, arguments: Val) -> None:
-        self._w, self._arguments, self.next = w, arguments, FIRST_PARAMETER
+    def __init__(self, w: Writer, arguments: Val, between: Callable[[], None]) -> None:
+        self._w, self._arguments, self._between, self.next = w, arguments, between, FIRST_PARAMETER
 
     def take(self, type: str = "i64") -> Val:
         """The value in the next slot."""
         number = self.next
         self.next += 1
+        if self.next % _TOGETHER == 0:
+            self._between()
         return slot(self._w, self._arguments, number, type)
 
     def bind(self, parameter: Parameter) -> Scalar | MemRefHeld | GroupHeld | MapHeld:
