@@ -23,15 +23,20 @@ _TILE = 8
 """The side of the squares in which a transpose reads and writes."""
 
 
-def sweep(e: Elements, size: Operand, body: Body, *, vectors: bool, unroll: int = 4) -> None:
-    """Go through the positions of a mode, by vectors if they are neighbours in all memory that is used."""
+def sweep(
+    e: Elements, size: Operand, body: Body, *, vectors: bool, unroll: int = 4, always_masked: bool = False
+) -> None:
+    """Go through the positions of a mode, by vectors if they are neighbours in all memory that is used.
+
+    A body that is long beside the computation of a mask may be written once, `always_masked` where there are masks.
+    """
     known = size if isinstance(size, int) else size.literal
     if not vectors:
         _steps(e.w, 0, size, 1, 1, lambda i: body(i, 1, None))
     elif known is not None:
         _sweep_known(e, known, body, unroll)
     else:
-        _sweep_unknown(e, e.w.value(size), body, unroll)
+        _sweep_unknown(e, e.w.value(size), body, unroll, always_masked=always_masked)
 
 
 def _steps(w: Writer, start: Operand, stop: Operand, step: int, unroll: int, body: Callable[[Operand], None]) -> None:
@@ -60,16 +65,18 @@ def _sweep_known(e: Elements, size: int, body: Body, unroll: int) -> None:
         start += width
 
 
-def _sweep_unknown(e: Elements, size: Val, body: Body, unroll: int) -> None:
+def _sweep_unknown(e: Elements, size: Val, body: Body, unroll: int, *, always_masked: bool) -> None:
     w, width = e.w, e.count
-    block = width * unroll
-    bulk = w.binary("and", size, -block)
-    _steps(w, 0, bulk, width, unroll, lambda i: body(i, width, None))
+    bulk = w.value(0)
+    if not (always_masked and e.masked):
+        bulk = w.binary("and", size, -width * unroll)
+        _steps(w, 0, bulk, width, unroll, lambda i: body(i, width, None))
     if e.masked:
         _steps(w, bulk, size, width, 1, lambda i: body(i, width, e.first(width, w.sub(size, i))))
         return
     vectors = w.binary("and", size, -width)
-    _steps(w, bulk, vectors, width, 1, lambda i: body(i, width, None))
+    if unroll > 1:
+        _steps(w, bulk, vectors, width, 1, lambda i: body(i, width, None))
     _steps(w, vectors, size, 1, 1, lambda i: body(i, 1, None))
 
 

@@ -78,7 +78,7 @@ def _narrow_product(e: Elements, end: Scaling, a: View, b: View | None, target: 
         _narrow_block(e, end, a, b, target, [w.add(done, i)], count, mask)
 
     if not (isinstance(done, int) and done == rows):
-        sweep(e, w.sub(rows, done) if done else rows, body, vectors=vectors, unroll=1)
+        sweep(e, w.sub(rows, done) if done else rows, body, vectors=vectors, unroll=1, always_masked=True)
 
 
 def _narrow_block(
