@@ -8,9 +8,10 @@ function of very many runs on a piece at the end of its workspace.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT
-from girih.back.llvm.emit.text import ModuleText, Val, stored_bytes
+from girih.back.llvm.emit.text import ModuleText, Val, value_bytes
 from girih.back.llvm.emit.writer import Writer
 
 _ALL_BYTES = 32 << 10
@@ -78,16 +79,21 @@ def _most_alive(text: str) -> int:
             defined[names[0]] = number
         elif line.startswith("  br label") and names[0] in heads:
             ends.append((heads[names[0]], number))
-        last.update(dict.fromkeys(names, number))
-    # Inner loops end first.
+        for name in names:
+            last[name] = number
+    # Inner loops end first. Few values are used behind the head of a loop that they are defined before.
+    begins = sorted(head for head, _ in ends)
+    crossing = [
+        name for name, number in defined.items() if bisect_right(begins, number) < bisect_right(begins, last[name])
+    ]
     for head, end in ends:
-        for name, use in last.items():
-            if head < use < end and defined.get(name, end) < head:
+        for name in crossing:
+            if defined[name] < head < last[name] < end:
                 last[name] = end
     change = [0] * (len(lines) + 1)
     for name, number in defined.items():
-        found = _VECTOR.search(lines[number])
-        bytes = stored_bytes(found[0]) if found is not None else 8
+        found = _VECTOR.search(lines[number]) if "<" in lines[number] else None
+        bytes = value_bytes(found[0]) if found is not None else 8
         change[number] += bytes
         change[max(last[name], number) + 1] -= bytes
     alive = most = 0
