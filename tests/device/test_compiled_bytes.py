@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from girih.api import compile_module
+from girih.api import Kernel, compile_module
+from girih.diagnostics import KernelError
 from girih.ir.core import Value
 from girih.ir.types import BF16, BOOL, F8E4M3, F16, F32, F64, I8, I16, I32, I64, INDEX, Number, Type
 from tests.cases import every_case
@@ -159,6 +160,44 @@ def test_lanes_behind_a_multiple_of_their_number_never_wrap_around() -> None:
     assert "masked.gather" not in launched.llvm_ir
     (found,) = findings(launched, a.view(np.int8), r.view(np.int8), -1)
     assert found.index == (4 * (2**32 - LANES),)
+
+
+def counted(widening: str, factor: int, more: int) -> Code:
+    """Code that loads a number at index * factor + lane + more, with an index of 32 bits from memory."""
+
+    def code(body: Body, a: Value, r: Value, indices: Value) -> None:
+        (number,) = body.load(indices, body.times(body.lane(), 4), I32)
+        place = body.times(body.one(widening, INDEX, a=number), factor)
+        place = body.one("add", INDEX, a=body.plus(place, more), b=body.lane())
+        body.store(r, body.times(body.lane(), 2), *body.load(a, place, I16))
+
+    return code
+
+
+def test_narrow_indices_find_what_their_offsets_do() -> None:
+    """Whether an offset is inside is asked of its index; sizes end in the middle of what indices reach."""
+    indices = [[5, 2, 7, 0, 3, 6, 1, 4], [0, 1, 2, 3, 4, 5, 6, -1], [0, 2**31 - 1, 0, 0, 0, 0, 0, 0], [-(2**31)] * 8]
+    with every_case() as case:
+        for widening, factor, more in [("cast", 4, 0), ("cast", 18, 40), ("zero_extend", 3, 1)]:
+            code = counted(widening, factor, more)
+            programs = [kernel(code, PARAMETERS, target=target) for target in ("interpreter", "cpu")]
+            reach = 7 * factor + more + 4 + 2
+            for size, numbers_ in [*((reach + n, indices[0]) for n in range(-3, 5)), (0, indices[0]), (1, indices[0]),
+                                   *((reach + 20, one) for one in indices[1:])]:  # fmt: skip
+                with case(f"{widening} * {factor} + {more} of {size}: {numbers_}"):
+                    told = [_told(program, size, numbers_) for program in programs]
+                    assert told[0] == told[1]
+
+
+def _told(program: Kernel, size: int, indices: list[int]) -> object:
+    """What a launch of `counted` code finds, or computes."""
+    a, r = np.arange(size).astype(np.int8), np.zeros(2 * LANES, np.int8)
+    try:
+        program(a, r, np.array(indices, np.int32).view(np.int8))
+    except KernelError as error:
+        found = error.findings[0]
+        return found.code, found.message, found.argument, found.index, found.shape, found.lane
+    return r.tolist()
 
 
 # --- findings --------------------------------------------------------------------------------

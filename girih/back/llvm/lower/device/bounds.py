@@ -13,6 +13,7 @@ from girih.back.llvm.lower.access import check_null, first_outside, outside
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.device.access import BytePlace, element_of
 from girih.back.llvm.lower.device.buffers import AddressedBytes, MemberBytes, numbered_name, search
+from girih.back.llvm.lower.device.narrow import narrow_offset
 from girih.back.llvm.lower.sites import MEMBER
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.numbers.values import Linear, MemRefHeld, Scalar, index, natural
@@ -48,16 +49,14 @@ def accessed(
     _check_address(code, op, memory)
     near, nearly = _nearby(place), place.offset.nearly
     if near is None or nearly is None or not memory.uniform:
-        check_inside(code, op, memory, place)
-        return access(place)
+        return access(check_inside(code, op, memory, place))
     fine = nearly.holds
     if code.checks and not _is_found(op, memory):
         bad = ends_outside(code, nearly.linear, _ends(code, memory.shape[0], place.size))
         fine = code.w.binary("and", fine, code.w.negated(bad))
 
     def far() -> list[Val]:
-        check_inside(code, op, memory, place)
-        return access(place)
+        return access(check_inside(code, op, memory, place))
 
     return code.w.either(fine, lambda: access(near), far, rare=True)
 
@@ -73,12 +72,27 @@ def _nearby(place: BytePlace) -> BytePlace | None:
     return near if near.contiguous else None
 
 
-def check_inside(code: KernelCode, op: Op, memory: MemRefHeld, place: BytePlace) -> None:
-    """Find numbers that do not all lie inside their memory."""
+def check_inside(code: KernelCode, op: Accessing, memory: MemRefHeld, place: BytePlace) -> BytePlace:
+    """Find numbers that do not all lie inside their memory: the place, to be accessed behind the check."""
     if not code.checks or _is_found(op, memory):
-        return
+        return place
     ends = _ends(code, memory.shape[0], place.size)
-    check_lanes(code, place.offset, ends, lambda: _find_outside(code, op, memory, place, ends))
+    narrow = narrow_offset(code, op.offset) if place.offset.nearly is None and as_scalar(ends).uniform else None
+    if narrow is None:
+        check_lanes(code, place.offset, ends, lambda: _find_outside(code, op, memory, place, ends))
+        return place
+    w, found = code.w, narrow
+    doubtful = found.may_be_outside(code, as_scalar(ends).part)
+    if code.mask is not None:
+        doubtful = w.binary("and", doubtful, code.mask)
+
+    def closely() -> list[Val]:
+        copy = found.copy(code)
+        _find_outside(code, op, memory, replace(place, offset=found.offsets(code, copy)), ends)
+        return [copy]
+
+    (behind,) = w.either(w.negated(w.any(doubtful)), lambda: [found.index], closely, rare=True)
+    return replace(place, offset=found.offsets(code, behind))
 
 
 def check_lanes(code: KernelCode, held: Scalar, ends: Extent, find: Callable[[], None]) -> None:
