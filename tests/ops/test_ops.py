@@ -11,6 +11,7 @@ import pytest
 
 import girih
 from girih.api import Kernel, compile_module
+from girih.back.llvm.assemble.assembler import Cpu
 from girih.diagnostics import errors, render_all
 from girih.ir.core import Module
 from tests.cases import every_case
@@ -84,6 +85,18 @@ def cpu(checks: str) -> Run:
     return run
 
 
+def cpu_named(processor: str) -> Run:
+    """Machine code for a processor by name, on a machine that has its features."""
+
+    def run(path: Path, name: str, grid: tuple[int, ...], arguments: list[object]) -> None:
+        lacking = Cpu.named(processor).missing_on(Cpu.host())
+        if lacking:
+            pytest.skip(f"this machine lacks {', '.join(lacking)}")
+        kernel(path, name, f"cpu:{processor}")[grid](*arguments)
+
+    return run
+
+
 EXECUTORS: dict[str, Executor] = {
     "interpreter": interpreter(None),
     "interpreter-other-choices": interpreter(20),
@@ -92,6 +105,13 @@ EXECUTORS: dict[str, Executor] = {
     "cpu-unchecked-others": Executor(cpu("off"), finds=False, finding=False),
 }
 """Who runs the vectors."""
+
+PROCESSORS = ("x86-64", "x86-64-v2", "haswell", "skylake-avx512")
+"""Processors with SSE2, with SSE4, with AVX2 and with AVX-512."""
+
+EXECUTORS_BY_NAME = {
+    f"cpu:{name}": Executor(cpu_named(name), unchecked=UNCHECKED, restores=False) for name in PROCESSORS
+}
 
 
 def named(path: Path) -> str:
@@ -109,7 +129,7 @@ def files_and_executors() -> list[object]:
     # The executor is the outer loop, so that processes which share the tests seldom compile the same file.
     return [
         pytest.param(path, executor, id=f"{path.parent.name}-{name}", marks=marks_of(executor, place))
-        for name, executor in EXECUTORS.items()
+        for name, executor in (EXECUTORS | EXECUTORS_BY_NAME).items()
         for place, path in enumerate(corpus.files("run.tl"))
         if executor.functions(path)
     ]
@@ -121,7 +141,8 @@ def marks_of(executor: Executor, place: int) -> list[pytest.MarkDecorator]:
     Every third file runs with other choices than the usual ones, and without checks, in `make test` too.
     """
     other = executor in (EXECUTORS["interpreter-other-choices"], EXECUTORS["cpu-unchecked"]) and place % 3 != 0
-    return [pytest.mark.long] if executor.finding is False or other else []
+    by_name = executor in EXECUTORS_BY_NAME.values()
+    return [pytest.mark.long] if executor.finding is False or other or by_name else []
 
 
 @pytest.mark.parametrize("path", corpus.files("ok.tl") + corpus.files("run.tl"), ids=named)
