@@ -260,17 +260,13 @@ def widened(code: CpuCode, m: Matrix) -> Reference:
     return Reference(factor.type, factor.pointer, factor.row_stride, factor.column_stride)
 
 
-_Pack = Callable[[CpuCode, Reference, Number], packing.PackedFactor | None]
-"""How a factor in memory is copied, in the type of the sums."""
-
-
 class _MatrixProduct:
     def __init__(self, code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix, c: Matrix) -> None:
         self.code, self.type, self.total = code, type, total
         self.depth = a.type.columns
         self.read: list[Matrix] = []
         self.ends: packing.ProductEnds | None = None
-        self.copied = False
+        self.copied = self.in_place = False
         self.pairs = not turned(type) and bf16_pairs.suits(code, a, b, total)
         if self.pairs:
             self.depth //= 2
@@ -296,25 +292,28 @@ class _MatrixProduct:
         block = self._block()
         if not packing.pays(self.type, self.total, self.depth, block):
             return self._vectors(self._factor(a, columns=True)), self._factor(b, columns=False)
-        first = self._packed(a, partial(packing.vectors, width=block[0]))
-        second = self._packed(b, packing.scalars)
+        code, total = self.code, self.total
+        first, second = self._with_neighbours(a), self._with_neighbours(b)
         self.copied = first is not None
         if first is not None and second is not None:
-            self.ends = packing.ends(self.code, first, second, block)
+            self.ends = packing.ends(code, first, second, total, block)
+        ends = self.ends
         return (
-            self._vectors(self._factor(a, columns=True)) if first is None else first.factor,
-            self._factor(b, columns=False) if second is None else second.factor,
+            self._vectors(self._factor(a, columns=True))
+            if first is None
+            else packing.vectors(code, first, total, block[0], ends),
+            self._factor(b, columns=False) if second is None else packing.scalars(code, second, total, ends),
         )
 
-    def _packed(self, m: Matrix, pack: _Pack) -> packing.PackedFactor | None:
-        """The copy of a factor that lies in memory, which counts as read; None where there is none."""
+    def _with_neighbours(self, m: Matrix) -> Reference | None:
+        """A factor that lies in memory and is to be copied, which counts as read; None where it is not."""
         held = same_numbers(m)
         if isinstance(held, Unloaded):
             held = held.found(self.code, lines=False)
-        found = pack(self.code, held, self.total) if isinstance(held, Reference) else None
-        if found is not None:
-            consume(m)
-        return found
+        if not isinstance(held, Reference) or not packing.has_neighbours(held):
+            return None
+        consume(m)
+        return held
 
     def _factor(self, m: Matrix, *, columns: bool) -> Factor:
         """A factor in memory, in the type of the sums; converted ones by columns where that is asked for."""
@@ -370,7 +369,8 @@ class _MatrixProduct:
         walk = Walk(self.code, self.c, static=self.small)
         if self.small:
             return self._in_registers(walk, rows, columns)
-        tile = place_for(self.code, self.type, self.c)
+        tile, held = place_for(self.code, self.type, self.c), settled(self.c)
+        self.in_place = isinstance(held, InMemory) and held.pointer.text == tile.pointer.text
         self._rows(walk, rows, lambda start, count: self._columns(walk, tile, start, count, columns))
         walk.close()
         return tile
@@ -397,10 +397,16 @@ class _MatrixProduct:
             for start in range(0, whole, step):
                 body(start, step)
         else:
-            with self.code.w.loop(0, whole, step) as loop:
+            with self.code.w.loop(0, self._end(whole, rows=True), step) as loop:
                 body(loop.index, step)
         if whole < total:
             body(whole, total - whole)
+
+    def _end(self, whole: int, *, rows: bool) -> Operand:
+        """The end of the lines, or rows, of whole blocks: where sums lie in place, what adds nothing is left out."""
+        if self.ends is None or not self.in_place:
+            return whole
+        return self.code.w.smaller(self.ends.rows if rows else self.ends.columns, whole)
 
     def _columns(self, walk: Walk, tile: InMemory, start: Operand, count: int, step: int) -> None:
         """Go over the lines of the blocks that begin at a component."""
@@ -416,7 +422,7 @@ class _MatrixProduct:
             for line in range(0, whole, step):
                 block(line, step)
         else:
-            with self.code.w.loop(0, whole, step) as loop:
+            with self.code.w.loop(0, self._end(whole, rows=False), step) as loop:
                 block(loop.index, step)
         if whole < total:
             block(whole, total - whole)

@@ -201,9 +201,10 @@ def copy_partly_in(code: CpuCode, window: Window, tile: InMemory) -> None:
         window.elsewhere.copy_in(tile)
         return
     w, type = code.w, window.type
-    walk = Walk(code)
-    walk.everywhere(type, lambda at: write_tile(code, tile, at, zero_parts(type, at.count)), 2)
     if _masks(code, window):
+        first_line, end_line, _, _ = window.line_range
+        _clear(code, tile, integer(0), w.smaller(first_line, line_count(type)))
+        _clear(code, tile, w.larger(end_line, 0), integer(line_count(type)))
 
         def line(at: MatrixPiece, mask: Val) -> None:
             vector = wide(memory_type(part(type)), at.count)
@@ -213,12 +214,21 @@ def copy_partly_in(code: CpuCode, window: Window, tile: InMemory) -> None:
 
         _masked_lines(code, window, line)
         return
+    walk = Walk(code)
+    walk.everywhere(type, lambda at: write_tile(code, tile, at, zero_parts(type, at.count)), 2)
 
     def one(line: Val, start: Val) -> None:
         for source, target in elements(code, window, tile, line, start):
             w.store(w.load(memory_type(part(type)), source, part(type).size), target, part(type).size)
 
     each_there(code, window, one)
+
+
+def _clear(code: CpuCode, tile: InMemory, first: Val, end: Val) -> None:
+    """Zeros in some lines of real numbers."""
+    with code.w.loop(first, end) as lines:
+        for start, count in Walk(code).pieces_of(tile.type):
+            write_tile(code, tile, MatrixPiece(lines.index, start, count), zero_parts(tile.type, count))
 
 
 def _masks(code: CpuCode, window: Window) -> bool:
