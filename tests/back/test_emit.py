@@ -110,3 +110,23 @@ def test_constant_vectors_are_computed_while_code_is_written() -> None:
                 assert found is not None and lane_values(found) == (first, 6, 5, 4)
         with case("what has no value is left to the processor"):
             assert combined("udiv", a, integer(0, a.type)) is None and combined("lshr", a, integer(8, a.type)) is None
+
+
+def test_code_in_front_of_other_code_takes_nothing_from_it() -> None:
+    """What stands at the entry, or before a loop, has instructions of its own, which the loop may use from then on."""
+    module = ModuleText(GENERAL_REGISTERS)
+    w = Writer(module, "define void @f(ptr %p, i64 %n)")
+    p, n = Val("%p", "ptr"), Val("%n", "i64")
+    with w.loop(0, n) as loop:
+        with w.when(w.compare("sgt", loop.index, 5)):
+            w.store(loop.index, w.pure("ptr", "getelementptr i8, ptr %p, i64 %n", [p, n], stays=True), 8)
+            with w.before_loop():
+                w.store(n, w.at(p, n), 8)
+            w.store(n, w.at(p, n), 8)
+        w.store(n, w.at(p, 64), 8)
+    w.store(n, w.at(p, 72), 8)
+    with w.at_entry():
+        w.store(n, w.at(p, 72), 8)
+    w.ret()
+    w.finish()
+    llvm.parse_assembly(str(module)).verify()

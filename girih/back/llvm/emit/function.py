@@ -168,10 +168,10 @@ class FunctionText:
     @contextmanager
     def at_entry(self) -> Iterator[None]:
         """A context for code without branches that is executed before everything else that was written."""
-        here, scopes, outside = self._out, self._scopes, self._preheaders
-        self._out, self._scopes, self._preheaders = self._entry, [_Scope()], []
+        here, scopes, outside, known = self._out, self._scopes, self._preheaders, self._known
+        self._out, self._scopes, self._preheaders, self._known = self._entry, [_Scope()], [], {}
         yield
-        self._out, self._scopes, self._preheaders = here, scopes, outside
+        self._out, self._scopes, self._preheaders, self._known = here, scopes, outside, known
 
     @contextmanager
     def before_loop(self) -> Iterator[None]:
@@ -179,10 +179,16 @@ class FunctionText:
         here, scopes = self._out, self._scopes
         before = self._preheaders.pop()
         known = next(number for number, scope in enumerate(scopes) if scope is before[1])
+        inside = scopes[known + 1 :]
+        hidden = [(scope, {key: self._known.pop(key) for key in scope.written}) for scope in inside]
         self._out, self._scopes = before[0], scopes[: known + 1]
         yield
         self._out, self._scopes = here, scopes
         self._preheaders.append(before)
+        for scope, values in hidden:
+            # What is written before the loop now is known in it as well, in place of the same instruction there.
+            scope.written[:] = [key for key in scope.written if key not in self._known]
+            self._known.update((key, values[key]) for key in scope.written)
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
