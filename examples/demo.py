@@ -86,7 +86,7 @@ def run_attention(type_name: str, dtype: np.dtype, random: np.random.Generator) 
     expected = attention_in_numpy(q, k, v, scale)
     runs = {}
     for target, times in TARGETS.items():
-        kernel = kernels.attention(headdim=HEADDIM, type=type_name, target=target)[ceil(SEQUENCE / 32), HEADS]
+        kernel = kernels.attention(headdim=HEADDIM, type=type_name, target=target)
         seconds = timed(partial(kernel, q, k, v, o, scale), times)
         runs[target] = Ran(seconds, float(np.abs(o - expected).max()), TOLERANCE[type_name])
     return report(f"attention {type_name}, {HEADS} heads x {SEQUENCE} queries x {HEADDIM}", runs)

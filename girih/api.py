@@ -97,9 +97,9 @@ def loads(
     return _compile(source_of_text(text, filename), target, definitions, checks, order)
 
 
-def product_tile(target: str | None, bytes: int) -> tuple[int, int, int] | None:
-    """Rows, columns and depth of tiles of products that suit a target, for sums of so many bytes; None where all do."""
-    return resolve(target).product_tile(bytes)
+def resolved_target(name: str | None) -> ResolvedTarget:
+    """The target of a name, which knows what suits its device. Raises `ValueError` for one that does not exist."""
+    return resolve(name)
 
 
 def _compile_module(

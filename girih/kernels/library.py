@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import loaded_kernel, loaded_program, tile_for
+from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, tile_for
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -55,7 +55,7 @@ def gemm(
     """
     summed = accumulator_of("gemm", type, accumulator)
     return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
-                   transpose_b=transpose_b, **tile_for(target, summed, rows, columns, depth))  # fmt: skip
+                   transpose_b=transpose_b, **tile_for(target, type, summed, rows, columns, depth))  # fmt: skip
 
 
 def gemm_epilogue(
@@ -88,7 +88,7 @@ def gemm_epilogue(
     accumulator = accumulator_of("gemm_epilogue", type, None)
     return loaded_kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
                    transpose_b=transpose_b, residual=residual, **chosen,
-                   **tile_for(target, accumulator, rows, columns, depth))  # fmt: skip
+                   **tile_for(target, type, accumulator, rows, columns, depth))  # fmt: skip
 
 
 def gemm_mixed(
@@ -108,7 +108,7 @@ def gemm_mixed(
     003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm_mixed", type, accumulator)
-    sizes = tile_for(target, summed, rows, columns, depth)
+    sizes = tile_for(target, type, summed, rows, columns, depth)
     return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed, **sizes)
 
 
@@ -363,6 +363,8 @@ def attention(
     type: str = "f32",
     causal: bool = False,
     fast: bool = False,
+    queries: int | None = None,
+    keys: int | None = None,
     order: Order = "F",
     target: str | None = None,
 ) -> Kernel:
@@ -370,9 +372,12 @@ def attention(
 
     Q and O are headdim x queries x heads, K and V are headdim x keys x key heads, of f16, bf16 or f32; scale is f32.
     heads is a multiple of key heads. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a
-    relative error of up to 2^-10. Grid: ceil(queries / 32) x heads.
+    relative error of up to 2^-10. A work-group computes `queries` of one head, and sees so many `keys` at a time: 32,
+    64, 128 or 256, or 16 keys; sizes that are left out suit the target. Grid: ceil(queries / `queries`) x heads;
+    work-groups of a larger one find nothing to do.
     """
-    return loaded_kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast)
+    return loaded_kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast,
+                         **attention_tile_for(target, type, queries, keys))  # fmt: skip
 
 
 def ader_dg(*, convergence_order: int, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:

@@ -31,15 +31,28 @@ def given(**sizes: int | None) -> dict[str, int]:
 
 
 def tile_for(
-    target: str | None, accumulator: str, rows: int | None, columns: int | None, depth: int | None
+    target: str | None, type: str, accumulator: str, rows: int | None, columns: int | None, depth: int | None
 ) -> dict[str, int]:
     """The definitions of the tile of a product: the sizes that are given, and for the others what suits the target.
 
     Where all tiles suit it, and for complex sums, those of the text are left. Raises `ValueError` for a wrong target.
     """
-    from girih.api import product_tile
+    from girih.api import resolved_target
 
     number = NUMBERS[accumulator]
-    found = None if number in PARTS else product_tile(target, number.size)
+    found = None if number in PARTS else resolved_target(target).product_tile(NUMBERS[type], number)
     suitable = {} if found is None else dict(zip(("rows", "columns", "depth"), found, strict=True))
     return suitable | given(rows=rows, columns=columns, depth=depth)
+
+
+def attention_tile_for(target: str | None, type: str, queries: int | None, keys: int | None) -> dict[str, int]:
+    """The definitions of the tile of attention: the sizes that are given, and for the others what suits the target.
+
+    Raises `ValueError` for a wrong type or target.
+    """
+    from girih.api import resolved_target
+
+    number = NUMBERS[str(checked("attention", {"type": type})["type"])]
+    found = resolved_target(target).attention_tile(number)
+    suitable = {} if found is None else dict(zip(("queries", "keys"), found, strict=True))
+    return suitable | given(queries=queries, keys=keys)

@@ -115,8 +115,15 @@ TABLE: dict[str, LibraryEntry] = {
     ),
     "attention": LibraryEntry(
         "flash attention, forward, with a causal mask and grouped heads",
-        {"type": ("f16", "bf16", "f32"), "headdim": range(1, 1025), "causal": TRUTH, "fast": TRUTH},
-        (("queries", 32), ("heads", 1)),
+        {
+            "type": ("f16", "bf16", "f32"),
+            "headdim": range(1, 1025),
+            "causal": TRUTH,
+            "fast": TRUTH,
+            "queries": TILE[1:],
+            "keys": TILE,
+        },
+        (("queries", "queries"), ("heads", 1)),
     ),
     "attention_work_group": LibraryEntry(
         "flash attention with matrices of the work-group, for GPUs with tensor cores",

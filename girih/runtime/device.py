@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
+    from girih.ir.types import Number
     from girih.spirv.module import Module
 
 
@@ -120,8 +121,11 @@ class ShaderDevice(TargetDevice, Protocol):
 class TilingDevice(TargetDevice, Protocol):
     """The device of a target on which products are fast with some tiles, and slow with others."""
 
-    def product_tile(self, bytes: int) -> tuple[int, int, int]:
-        """Rows and columns of a tile of sums of so many bytes each, and the depth of its factors."""
+    def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
+        """Rows and columns of a tile of sums, and the depth of its factors, by their types."""
+
+    def attention_tile(self, type: Number) -> tuple[int, int]:
+        """Queries and keys of a tile of attention on numbers of a type."""
 
 
 class AddressedBuffer(Protocol):

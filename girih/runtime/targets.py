@@ -20,6 +20,7 @@ from girih.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
+    from girih.ir.types import Number
     from girih.runtime.device import Executor, ShaderEntry, TargetDevice
 
 ENVIRONMENT = "GIRIH_TARGET"
@@ -349,11 +350,17 @@ class ResolvedTarget:
             return self.device.shader_executor(entry, self.settings)
         return self.executor(entry.function)
 
-    def product_tile(self, bytes: int) -> tuple[int, int, int] | None:
-        """Rows, columns and depth of tiles of products with sums of so many bytes; None where all suit the device."""
+    def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int] | None:
+        """Rows, columns and depth of tiles of products of a type; None where all suit the device."""
         from girih.runtime.device import TilingDevice
 
-        return self.device.product_tile(bytes) if isinstance(self.device, TilingDevice) else None
+        return self.device.product_tile(factors, sums) if isinstance(self.device, TilingDevice) else None
+
+    def attention_tile(self, type: Number) -> tuple[int, int] | None:
+        """Queries and keys of tiles of attention on numbers of a type; None where all suit the device."""
+        from girih.runtime.device import TilingDevice
+
+        return self.device.attention_tile(type) if isinstance(self.device, TilingDevice) else None
 
     def emit(self, function: Function, form: str) -> str | bytes:
         """The kernel in a form of the row's `emits`.

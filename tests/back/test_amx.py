@@ -298,14 +298,65 @@ def test_cooperative_products_of_every_type(shape: tuple[int, int, int], ways: t
 
 def test_attention_goes_by_tiles() -> None:
     """Products that wait in a loop, whose accumulators are kept, with keys that remain."""
-    definitions = {"headdim": 32, "type": "bf16"}
-    program = girih.load(kernels.path("attention"), target="interpreter", definitions=definitions)
+    definitions = {"headdim": 32, "type": "bf16", "queries": 64, "keys": 32}
+    function = girih.load(kernels.path("attention"), target="interpreter", definitions=definitions)["attention"].ir
     q, k, v = (random("bf16", 32, length, 1) for length in (33, 70, 70))
     found = np.zeros_like(q)
-    Compiled(program["attention"].ir, target=MODEL)((2, 1, 1), q, k, v, found, 0.2)
+    Compiled(function, target=MODEL)((2, 1, 1), q, k, v, found, 0.2)
     scores = np.exp(wide(q[..., 0]).T @ wide(k[..., 0]) * 0.2)
     wanted = wide(v[..., 0]) @ (scores / scores.sum(1, keepdims=True)).T
     np.testing.assert_allclose(wide(found[..., 0]), wanted, rtol=0, atol=3e-2)
+    assert "cvtne2ps2bf16" in lower(function, RAPIDS).text
+
+
+COMPUTED = """
+func @f(%A: memref<f32x?x?>, %B: memref<{t}x?x?>, %C: memref<f32x?x?>) attributes
+        {{subgroup_size=16, work_group_size=[16, 1]}} {{
+    %z = constant 0 : index
+    parallel {{
+        %a = cooperative_matrix_load %A[%z, %z] : coopmatrix<f32x{m}x{k},matrix_a>
+        %b = cooperative_matrix_load %B[%z, %z] : coopmatrix<{t}x{k}x{n},matrix_b>
+        %none = constant 0.0 : coopmatrix<f32x{m}x{n},matrix_acc>
+        %twice = add %a, %a : coopmatrix<f32x{m}x{k},matrix_a>
+        %narrow = cast %twice : coopmatrix<{t}x{m}x{k},matrix_a>
+        %first = cooperative_matrix_mul_add %narrow, %b, %none : coopmatrix<f32x{m}x{n},matrix_acc>
+        {again}
+        cooperative_matrix_store %sum, %C[%z, %z]
+    }}
+}}
+"""
+"""C := A' B, or twice that, where A' is 2 A, rounded."""
+
+AGAIN = {
+    1: "%sum = add %first, %none : coopmatrix<f32x{m}x{n},matrix_acc>",
+    2: "%sum = cooperative_matrix_mul_add %narrow, %b, %first : coopmatrix<f32x{m}x{n},matrix_acc>",
+}
+
+
+def check_computed(type: str, shape: tuple[int, int, int], times: int) -> None:
+    (m, n, k) = shape
+    again = AGAIN[times].format(m=m, n=n)
+    a, b, found = random("f32", m, k), random(type, k, n), random("f32", m, n)
+    a[3, 5] = np.nan
+    Compiled(tiled(COMPUTED.format(t=type, m=m, n=n, k=k, again=again)), target=MODEL)((1, 1, 1), a, b, found)
+    narrow = (2 * a).astype(b.dtype)
+    assert np.isnan(found[3]).all()
+    rest = np.arange(m) != 3
+    agrees(np.asfortranarray(found[rest]), times * (wide(narrow) @ wide(b))[rest], times * k)
+
+
+def test_computed_factors_go_straight_into_panels() -> None:
+    check_computed("bf16", (48, 16, 64), 1)
+    check_computed("bf16", (80, 32, 32), 2)
+
+
+@pytest.mark.parametrize("shape", long((shape,) for shape in (*SHAPES, (320, 16, 32), (16, 16, 96))))
+def test_computed_factors_of_every_shape(shape: tuple[int, int, int]) -> None:
+    with every_case() as case:
+        for type in ("bf16", "f16"):
+            for times in AGAIN:
+                with case(f"{type} {times}"):
+                    check_computed(type, shape, times)
 
 
 def test_a_kernel_releases_tiles_whichever_way_it_ends() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import girih
 from girih.back.llvm.cpu.machine.description import described
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.cpu.machine.tiles import product_tile
+from girih.ir.types import BF16, F32, I8, I32
 from girih.kernels.table import TABLE
+from girih.runtime.cpu.device import CpuDevice
 from tests.back.harness import TARGET, Compiled, copy_of, same
 from tests.back.test_coopmatrix import ONE, TOLERANCES, kernel, matrix, numbers
 from tests.cases import every_case, long
@@ -85,6 +88,20 @@ def test_tiles_for_processors_are_allowed_and_fit_their_caches() -> None:
             assert rows * columns * size <= max(machine.l2_bytes // 4, rows * 96 * size)
     assert product_tile(described("emeraldrapids"), 4) == (128, 192, 128)
     assert product_tile(described("haswell"), 4) == (128, 96, 128)
+
+
+def test_tiles_are_larger_where_amx_multiplies() -> None:
+    products, attention = TABLE["gemm"].definitions, TABLE["attention"].definitions
+    vectors, tiles = (CpuDevice.named(f"x86_64-linux-gnu:{name}") for name in ("skylake-avx512", "sapphirerapids"))
+    for type, sums in ((BF16, F32), (I8, I32)):
+        rows, columns, depth = tiles.product_tile(type, sums)
+        assert rows in products["rows"] and columns in products["columns"] and depth in products["depth"]
+        assert rows * columns > prod(vectors.product_tile(type, sums)[:2])
+    assert tiles.product_tile(F32, F32) == vectors.product_tile(F32, F32)
+    for device, type in ((vectors, BF16), (tiles, F32), (tiles, BF16)):
+        queries, keys = device.attention_tile(type)
+        assert queries in attention["queries"] and keys in attention["keys"]
+    assert tiles.attention_tile(BF16) == (64, 128)
 
 
 def test_a_factor_that_a_branch_found_keeps_its_end() -> None:

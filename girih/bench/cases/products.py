@@ -137,12 +137,15 @@ def tiled_calls(
     shape: tuple[int, int],
     arguments: tuple[object, ...],
     summed: str,
+    *,
+    type: str,
     **definitions: object,
 ) -> dict[str, Call]:
     """The launches of a product of the library, with the tiles that it has on this processor."""
-    sizes = tile_for("cpu", summed, None, None, None)
+    sizes = tile_for("cpu", type, summed, None, None, None)
     grid = (-(-shape[0] // sizes["rows"]), -(-shape[1] // sizes["columns"]))
-    return context.calls(path(name), name, grid, arguments, accumulator=summed, **definitions, **sizes)
+    return context.calls(path(name), name, grid, arguments, type=type, accumulator=summed,
+                         **definitions, **sizes)  # fmt: skip
 
 
 def small(context: MeasuringContext, group: str, type: str, shape: tuple[int, int, int]) -> list[Measurement]:

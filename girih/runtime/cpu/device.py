@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from girih.back.llvm.assemble.assembler import Cpu
-from girih.back.llvm.cpu.machine.tiles import product_tile
+from girih.back.llvm.cpu.amx import sizes
+from girih.back.llvm.cpu.amx.tiles import factors_of
+from girih.back.llvm.cpu.machine.tiles import attention_tile, product_tile
 from girih.diagnostics import Diagnostic
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
+from girih.ir.types import F32, Number
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
-from girih.runtime.cpu.machine import description_of
+from girih.runtime.cpu.machine import facts_of
 
 if TYPE_CHECKING:
     from girih.runtime.device import ExecutionSummary
@@ -34,9 +37,19 @@ class CpuDevice:
         """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
         return CpuExecutor(function, self.name, self.cpu, settings["checks"], limits)
 
-    def product_tile(self, bytes: int) -> tuple[int, int, int]:
-        """Rows, columns and depth of tiles of products with sums of so many bytes each."""
-        return product_tile(description_of(self.cpu), bytes)
+    def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
+        """Rows, columns and depth of tiles of products of a type."""
+        facts = facts_of(self.cpu)
+        if factors_of(facts, factors, factors, sums) is not None:
+            return sizes.product_tile(facts.machine, factors)
+        return product_tile(facts.machine, sums.size)
+
+    def attention_tile(self, type: Number) -> tuple[int, int]:
+        """Queries and keys of tiles of attention on numbers of a type, whose products have sums in f32."""
+        facts = facts_of(self.cpu)
+        if factors_of(facts, type, type, F32) is not None:
+            return sizes.attention_tile(facts.machine)
+        return attention_tile(facts.machine)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str:
         """The code of a kernel as `llvm` or `asm`, or the remarks on it as text; nothing is made ready to run.

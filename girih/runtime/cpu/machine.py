@@ -19,7 +19,7 @@ from girih.back.llvm.cpu.machine.description import MachineDescription, describe
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.ir.core import Function
 
-__all__ = ["amx_permitted", "code_identity", "description_of", "host_description", "target_of"]
+__all__ = ["amx_permitted", "code_identity", "description_of", "facts_of", "host_description", "target_of"]
 
 _PRODUCTS = frozenset(("gemm", "cooperative_matrix_mul_add", "matrix_mul_add"))
 """The instructions, of both languages, that AMX can be used for."""
@@ -36,12 +36,13 @@ def target_of(function: Function, cpu: Cpu) -> CpuTarget:
     AMX is among them where the processor has it and the function has products of matrices. This machine's system is
     asked for permission then, once in a process; where it refuses, code for this machine does without AMX.
     """
-    amx = cpu.has("amx-tile") and any(op.spec.mnemonic in _PRODUCTS for op in function.walk())
-    return CpuTarget.of(
-        cpu,
-        description_of(cpu),
-        amx=amx and (cpu != Cpu.host() or amx_permitted()),
-    )
+    return facts_of(cpu, amx=any(op.spec.mnemonic in _PRODUCTS for op in function.walk()))
+
+
+def facts_of(cpu: Cpu, *, amx: bool = True) -> CpuTarget:
+    """The facts of a processor: with AMX if that is wanted, and there, and, on this machine, permitted."""
+    amx = amx and cpu.has("amx-tile") and (cpu != Cpu.host() or amx_permitted())
+    return CpuTarget.of(cpu, description_of(cpu), amx=amx)
 
 
 def description_of(cpu: Cpu) -> MachineDescription:

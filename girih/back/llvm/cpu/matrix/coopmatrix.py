@@ -109,7 +109,7 @@ def cast(code: CpuCode, op: Cast) -> None:
     def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         return casts.cast(code.w, code.target.features, source, target, parts[0])
 
-    elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3)
+    elementwise(code, op.result, (operand(code, op.a),), compute, 0 if source == target else 3, casts=True)
 
 
 @LOWERINGS.of(Constant, giving=CoopMatrix)

@@ -35,7 +35,9 @@ _MOST_WRITTEN_OUT = 200
 """Small matrices are computed by straight code of about so many instructions, beyond that by a loop."""
 
 
-def elementwise(code: CpuCode, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1) -> None:
+def elementwise(
+    code: CpuCode, result: Value, operands: Sequence[Matrix], compute: Compute, weight: int = 1, *, casts: bool = False
+) -> None:
     """Give a value to the result of a step that computes each component from those at the same place."""
     type = result.type
     assert isinstance(type, CoopMatrix)
@@ -49,7 +51,7 @@ def elementwise(code: CpuCode, result: Value, operands: Sequence[Matrix], comput
         spread = [tuple(code.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
         _done(code, result, SameColumns(type, compute(MatrixPiece(0, 0, count), spread)), operands)
         return
-    put_off(code, result, Deferred(type, tuple(operands), compute, weight))
+    put_off(code, result, Deferred(type, tuple(operands), compute, weight, casts=casts))
 
 
 def _done(code: CpuCode, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from girih.back.llvm.cpu.amx.blocks import FactorPlace, TileMatrices
+from girih.back.llvm.cpu.amx.blocks import FactorPlace, PanelPlace, TileMatrices
 from girih.back.llvm.cpu.amx.tiles import LINES, depth_of, factors_of
 from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
 from girih.back.llvm.cpu.machine.code import CpuCode
@@ -111,7 +111,10 @@ def _by_tiles(
     code.remarks.note(remarks.amx(a.type.component))
     (rows, depth), columns = a.type.shape, b.type.columns
     read: list[Matrix] = []
-    first, second = (_place_of(code, m, read, known) for m, known in zip(factors, steady, strict=True))
+    first: FactorPlace | PanelPlace | None = bf16_pairs.panels(code, a)
+    if first is None:
+        first = _place_of(code, a, read, steady[0])
+    second = _place_of(code, b, read, steady[1])
     sums, onto = _begun(code, CoopMatrix(total, rows, columns, type.use), c)
     matrices = TileMatrices(code.w, code.target, partial(_take, code, steady), a.type.component, rows, depth, columns)
     matrices.multiply(first, second, sums.pointer, line_bytes(sums.type), onto=onto)

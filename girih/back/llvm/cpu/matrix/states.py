@@ -234,13 +234,17 @@ Compute = Callable[[MatrixPiece, list[Parts]], Parts]
 
 @dataclass(eq=False, slots=True)
 class Deferred(Matrix):
-    """Element-wise steps that are not carried out yet; `held` once they are. `weight` is the number of instructions."""
+    """Element-wise steps that are not carried out yet; `held` once they are. `weight` is the number of instructions.
+
+    `casts` says that they are one step, which converts its operand to the component type.
+    """
 
     operands: tuple[Matrix, ...]
     compute: Compute
     weight: int = 1
     reads: bool = False
     held: Matrix | None = None
+    casts: bool = False
 
     @property
     def children(self) -> Sequence[Matrix]:
