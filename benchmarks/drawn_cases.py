@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 from girih.bench.cases import columns
-from girih.bench.cases.products import CACHED, SUMMED_IN, exact, product_peers, shapes, small
+from girih.bench.cases.products import CACHED, SUMMED_IN, exact, product_peers, shapes, small, tiled_calls
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, zeros
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
 from girih.bench.measuring.work import Work, measure
-from girih.kernels.texts import grid_for, path
 
 LEAST_WIDTH = 64
 """So many columns, at least, of a product are one work-group, where there are several threads."""
@@ -45,9 +44,9 @@ def _collective(context: MeasuringContext, type: str, m: int, n: int, k: int) ->
 
 
 def _tiles(context: MeasuringContext, type: str, m: int, n: int, k: int) -> list[Measurement]:
-    """A product with the library's kernel for any sizes."""
-    return _product(context, "tiles", type, (m, n, k), lambda a, b, c: context.calls(
-        path("gemm"), "gemm", grid_for("gemm", m, n), (1.0, a, b, 0.0, c), **_types(type)))  # fmt: skip
+    """A product with the library's kernel for any sizes, with the tiles that it has on this processor."""
+    return _product(context, "tiles", type, (m, n, k), lambda a, b, c: tiled_calls(
+        context, "gemm", (m, n), (1.0, a, b, 0.0, c), SUMMED_IN.get(type, type), type=type))  # fmt: skip
 
 
 def _types(type: str) -> dict[str, object]:

@@ -50,8 +50,10 @@ def gemm(
     op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
     number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
     floating types if left out). A work-group computes a tile of `rows` x `columns`, with `depth` summands at a time;
-    sizes that are left out suit the target. Grid: ceil(M / rows) x ceil(N / columns); work-groups of a larger one find
-    nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative matrix mul add".
+    sizes that are left out suit large matrices on the target: for matrices of fewer than some 150 rows or columns,
+    `rows=32, columns=32, depth=32` is faster on a CPU. Grid: ceil(M / rows) x ceil(N / columns); work-groups of a
+    larger one find nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative
+    matrix mul add".
     """
     summed = accumulator_of("gemm", type, accumulator)
     return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
