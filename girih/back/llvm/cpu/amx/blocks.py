@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 
-from girih.back.llvm.cpu.amx.packing import WIDTH, TilePanels
+from girih.back.llvm.cpu.amx.packing import WIDTH, TilePanels, known, quotient
 from girih.back.llvm.cpu.amx.product import packed_lines, product_function
 from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, depth_of
 from girih.back.llvm.cpu.machine.target import CpuTarget
@@ -78,11 +78,11 @@ class TileMatrices:
                 place = w.at(second.pointer, w.mul(column, second.column_stride))
                 lines = (place, w.value(second.column_stride), integer(whole * size))
             else:
-                lines = packed_lines(w.at(b, w.mul(_panel(w, column), panel)))
+                lines = packed_lines(w.at(b, w.mul(quotient(w, column, WIDTH), panel)))
             for row, rows in self._blocks(self.rows):
                 to = w.at(w.at(sums, w.mul(column, pitch)), w.mul(row, UNIT_BYTES))
                 name = product_function(w.module, self.target, self.factors, rows, columns)
-                place = w.at(a, w.mul(_panel(w, row), panel))
+                place = w.at(a, w.mul(quotient(w, row, WIDTH), panel))
                 w.run(name, integer(units), place, *lines, to, integer(pitch), integer(int(onto), "i1"))
 
     def _packed(
@@ -98,7 +98,7 @@ class TileMatrices:
     def _lies_well(self, second: FactorPlace) -> bool:
         """Whether tiles of the second factor are loaded from where it lies."""
         whole = self.depth % depth_of(self.factors) == 0
-        return whole and self.rows <= _FEW_ROWS and _known(second.row_stride) == self.factors.size
+        return whole and self.rows <= _FEW_ROWS and known(second.row_stride) == self.factors.size
 
     def _blocks(self, extent: int) -> Iterator[tuple[Val, int]]:
         """Where the blocks of an extent begin, and how many tiles each has; in a loop where they are many."""
@@ -121,12 +121,3 @@ def tile_units(factors: Number, depth: int) -> int:
 def panel_bytes(factors: Number, depth: int) -> int:
     """The bytes of a panel."""
     return tile_units(factors, depth) * UNIT_BYTES * WIDTH
-
-
-def _panel(w: Writer, line: Val) -> Operand:
-    """The number of the panel that a line is in."""
-    return w.binary("lshr", line, WIDTH.bit_length() - 1)
-
-
-def _known(operand: Operand) -> int | None:
-    return operand if isinstance(operand, int) else operand.literal

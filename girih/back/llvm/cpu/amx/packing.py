@@ -59,7 +59,7 @@ class TilePanels:
         `source` is its address, and the bytes from line to line and along the depth.
         """
         pointer, across, deep = source
-        neighbours = [_known(distance) == self.element.size for distance in (across, deep)]
+        neighbours = [known(distance) == self.element.size for distance in (across, deep)]
         kind = "deep" if neighbours[1] else "across" if neighbours[0] else "any"
         operands = (w.value(operand) for operand in (across, deep, *extents))
         w.run(self._function(w.module, kind), pointer, *operands, to)
@@ -234,7 +234,8 @@ class _TilePacking:
         return self.w.convert("bitcast", mixed, wide(f"i{size}", count))
 
 
-def _known(operand: Operand) -> int | None:
+def known(operand: Operand) -> int | None:
+    """The number that an operand is, if that is known."""
     return operand if isinstance(operand, int) else operand.literal
 
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isqrt
 
-from girih.back.llvm.cpu.amx.packing import ATTRIBUTES, WIDTH, TilePanels
+from girih.back.llvm.cpu.amx.packing import ATTRIBUTES, WIDTH, TilePanels, quotient
 from girih.back.llvm.cpu.amx.product import packed_lines, product_function
 from girih.back.llvm.cpu.amx.tiles import LINE_BYTES, LINES, UNIT_BYTES, depth_of, factors_of
 from girih.back.llvm.cpu.collective.elementwise import axpby, sweep
 from girih.back.llvm.cpu.collective.gemm_product import Product
+from girih.back.llvm.cpu.collective.packing_plan import clamped
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.machine.description import MachineDescription
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, floating, integer, wide
@@ -34,6 +35,9 @@ _LEAST_EXTENT = 8
 
 _LEAST_ROWS = 4 * WIDTH
 """So few rows a block may have for a depth that need not be divided."""
+
+_MOST_BYTES = 16 << 20
+"""A block of the second factor is no larger: some systems list a large third cache for each CPU."""
 
 _BLOCK_BYTES = WIDTH * WIDTH * UNIT_BYTES
 """The bytes of the sums of four tiles."""
@@ -92,23 +96,15 @@ def blocks(machine: MachineDescription, p: Product, *, adds: bool) -> TileBlocks
     deepest = 2 * isqrt(elements)
     if not adds and isinstance(k, int) and k <= elements // _LEAST_ROWS:
         deepest = max(deepest, k + whole - 1)
-    depth = _clamped(deepest // whole * whole, k, whole)
-    rows = _clamped(max(elements // depth // WIDTH, 1) * WIDTH, m, WIDTH)
-    far = max(machine.l3_bytes // 2, machine.l2_bytes)
-    columns = _clamped(max(far // factors.size // depth // WIDTH, 1) * WIDTH, n, WIDTH)
+    depth = clamped(deepest // whole * whole, k, whole)
+    rows = clamped(max(elements // depth // WIDTH, 1) * WIDTH, m, WIDTH)
+    far = min(max(machine.l3_bytes // 2, machine.l2_bytes), _MOST_BYTES)
+    columns = clamped(max(far // factors.size // depth // WIDTH, 1) * WIDTH, n, WIDTH)
     if adds or (isinstance(k, int) and k <= depth):
         return TileBlocks(factors, depth, rows, columns)
     side = isqrt(far // p.e.compute.size)
-    columns = min(columns, _clamped(max(side // WIDTH, 1) * WIDTH, n, WIDTH))
-    return TileBlocks(factors, depth, rows, columns, _clamped(max(side // rows, 1) * rows, m, rows))
-
-
-def _clamped(size: int, extent: Operand, step: int) -> int:
-    """A size that is not larger than an extent, in whole steps; parts of equal size if the extent needs several."""
-    if not isinstance(extent, int):
-        return size
-    count = max(-(-extent // size), 1)
-    return min(size, max(-(-extent // (count * step)) * step, step))
+    columns = min(columns, clamped(max(side // WIDTH, 1) * WIDTH, n, WIDTH))
+    return TileBlocks(factors, depth, rows, columns, clamped(max(side // rows, 1) * rows, m, rows))
 
 
 class _TileProduct:
@@ -191,8 +187,8 @@ class _TileProduct:
         pitch = w.mul(goal.strides[1], goal.element.size)
         straight = self._straight(goal, first, end)
         with w.loop(0, few, WIDTH) as columns, w.loop(0, tall, WIDTH) as rows:
-            a = w.at(self.block_a, w.mul(_quotient(w, rows.index), panel))
-            b = w.at(self.block_b, w.mul(_quotient(w, columns.index), panel))
+            a = w.at(self.block_a, w.mul(quotient(w, rows.index, WIDTH), panel))
+            b = w.at(self.block_b, w.mul(quotient(w, columns.index, WIDTH), panel))
             shape = (self._rest(tall, rows.index), self._rest(few, columns.index))
             part = _part(w, goal, (rows.index, columns.index), shape)
             self._ask_for(part, pitch)
@@ -306,10 +302,6 @@ def _asking_function(module: ModuleText, bytes: int) -> str:
         w.ret()
         w.finish()
     return name
-
-
-def _quotient(w: Writer, position: Val) -> Val:
-    return w.binary("lshr", position, WIDTH.bit_length() - 1)
 
 
 def _part(w: Writer, held: View, start: tuple[Operand, Operand], shape: tuple[Operand, Operand]) -> View:

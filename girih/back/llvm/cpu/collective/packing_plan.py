@@ -83,9 +83,9 @@ def plan(target: CpuTarget, compute: Number, a: View, b: View, held: bool) -> Pa
         vectors,
         rows,
         columns,
-        _clamped(2 * steps if pairs else steps, k, 2),
-        _clamped(block_rows, m, rows),
-        _clamped(block_columns, n, columns),
+        clamped(2 * steps if pairs else steps, k, 2),
+        clamped(block_rows, m, rows),
+        clamped(block_columns, n, columns),
     )
 
 
@@ -103,7 +103,7 @@ def _multiple(size: int, step: int) -> int:
     return max(size // step, 1) * step
 
 
-def _clamped(size: int, extent: Operand, step: int) -> int:
+def clamped(size: int, extent: Operand, step: int) -> int:
     """A size that is not larger than an extent, in whole steps; parts of equal size if the extent needs several."""
     if not isinstance(extent, int):
         return size
