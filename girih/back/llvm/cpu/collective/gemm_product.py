@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from girih.back.llvm.cpu.collective.elements import Elements, Parts
-from girih.back.llvm.cpu.collective.microkernel import accumulate, multiply_add
+from girih.back.llvm.cpu.collective.microkernel import accumulate, in_flight, multiply_add
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.emit.text import Operand, Val, wide, zero
 from girih.back.llvm.lower.code import MemoryFrame
@@ -86,7 +86,7 @@ def block(
     start = [
         zero(wide(e.part, piece.count)) for _ in range(len(columns) * parts) for piece in pieces for _ in range(parts)
     ]
-    sums = accumulate(w, a.shape[1], start, step, len(start), chains=True)
+    sums = accumulate(w, a.shape[1], start, step, len(start), together=in_flight(e.target))
     for j in range(len(columns)):
         for i in range(len(pieces)):
             finish(j, i, _together(e, sums, len(pieces), j, i))

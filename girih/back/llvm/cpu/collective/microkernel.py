@@ -22,8 +22,8 @@ _REST = 32
 _AT_ONCE = 16
 """How many products a round of the loop has, if a step has fewer."""
 
-_IN_FLIGHT = 8
-"""How many products a processor computes at the same time."""
+_LATENCY = 4
+"""How many cycles a multiply-add takes: on the processors of the table of descriptions, four or nearly so."""
 
 _STRAIGHT = 192
 """How many products may stand in a row without a loop."""
@@ -32,6 +32,11 @@ _STRAIGHT = 192
 def most_accumulators(target: CpuTarget) -> int:
     """How many full vectors may be accumulated at once: the rest of the registers is for the factors."""
     return 24 if target.registers >= 32 else 12
+
+
+def in_flight(target: CpuTarget) -> int:
+    """How many products of full vectors a processor computes at the same time."""
+    return _LATENCY * target.machine.multiply_adds
 
 
 def multiply_add(w: Writer, a: Sequence[Val], b: Sequence[Val], values: Sequence[Val]) -> list[Val]:
@@ -52,11 +57,11 @@ def fused(w: Writer, a: Val, b: Val, c: Val) -> Val:
 
 
 def accumulate(
-    w: Writer, depth: Operand, initial: Sequence[Val], step: Step, weight: int = 1, *, chains: bool = False
+    w: Writer, depth: Operand, initial: Sequence[Val], step: Step, weight: int = 1, *, together: int = 1
 ) -> list[Val]:
     """The values after `depth` steps of `weight` products each: in a loop, of a few at once if these are small.
 
-    With `chains`, values may be sums of several, which start at zero: few products need not wait for one another.
+    Values may be sums of several, which start at zero, so that up to `together` products do not wait for one another.
     """
     values = list(initial)
     unroll = 1 << max(_AT_ONCE // weight, 1).bit_length() - 1
@@ -68,7 +73,7 @@ def accumulate(
     whole = depth
     if unroll > 1:
         whole = w.binary("and", depth, -unroll) if count is None else count - count % unroll
-    number = min(max(_IN_FLIGHT // weight, 1), unroll) if chains else 1
+    number = min(max(together // weight, 1), unroll)
     start = values + [zero(held.type) for _ in range(number - 1) for held in values]
     with w.loop(0, whole, unroll, start) as loop:
         following = _chains(loop.values, number)
