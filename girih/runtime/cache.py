@@ -33,6 +33,7 @@ from girih.lazy_dataclass import dataclass
 __all__ = ["Cache", "CacheWarning", "digest", "kernel_key"]
 
 DEFAULT_BYTES = 256 * 1024 * 1024
+_MOST_DIGITS = 30
 _MAGIC = b"girih code 1\n"
 _CHECKSUM_BYTES = 32
 _START = len(_MAGIC) + _CHECKSUM_BYTES
@@ -202,7 +203,8 @@ def _folder() -> Path | None:
 def _limit(asked: str) -> int:
     if not asked.strip():
         return DEFAULT_BYTES
-    if not asked.strip().isdecimal():
+    # Python does not convert thousands of digits.
+    if not asked.strip().isdecimal() or len(asked.strip()) > _MOST_DIGITS:
         _warn_once(f"GIRIH_CACHE_SIZE is a number of bytes, not {asked!r}; {DEFAULT_BYTES} is used")
         return DEFAULT_BYTES
     return int(asked)

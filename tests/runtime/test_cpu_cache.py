@@ -363,9 +363,10 @@ def test_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
     cache._warn_once.cache_clear()
     monkeypatch.setenv("GIRIH_CACHE_SIZE", "12345")
     assert Cache.standard().limit == 12345
-    monkeypatch.setenv("GIRIH_CACHE_SIZE", "much")
-    with pytest.warns(CacheWarning, match="GIRIH_CACHE_SIZE is a number of bytes, not 'much'"):
-        assert Cache.standard().limit == cache.DEFAULT_BYTES
+    for wrong in ("much", "9" * 5000):
+        monkeypatch.setenv("GIRIH_CACHE_SIZE", wrong)
+        with pytest.warns(CacheWarning, match=f"GIRIH_CACHE_SIZE is a number of bytes, not '{wrong}'"):
+            assert Cache.standard().limit == cache.DEFAULT_BYTES
     monkeypatch.setenv("GIRIH_CACHE_SIZE", "0")
     off = Cache.standard()
     off.put(KEY, CODE)

@@ -30,7 +30,7 @@ def test_the_number_of_threads(threads: str) -> None:
 
 
 def test_a_wrong_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ("0", "-3", "many", "99999", "2.5"):
+    for wrong in ("0", "-3", "many", "99999", "2.5", "9" * 5000):
         monkeypatch.setenv("GIRIH_NUM_THREADS", wrong)
         with pytest.raises(ValueError, match="GIRIH_NUM_THREADS is a number of threads from 1 to 1024"):
             pool.thread_count()

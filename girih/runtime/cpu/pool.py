@@ -106,6 +106,9 @@ _OLD_QUOTA_FILES: Sequence[str] = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
 NOT_STARTED = -1
 MOST_THREADS = 1024
 
+_MOST_DIGITS = 9
+"""Python does not convert thousands of digits."""
+
 SPIN_NANOSECONDS = 200_000
 """How long a thread waits for the next launch before it sleeps."""
 
@@ -192,7 +195,7 @@ def thread_count() -> int:
     """The threads of a launch, as a number. Raises `SettingError` for a `GIRIH_NUM_THREADS` that is not one."""
     asked = os.environ.get("GIRIH_NUM_THREADS", "").strip()
     if asked:
-        if not asked.isdecimal() or not 1 <= int(asked) <= MOST_THREADS:
+        if not asked.isdecimal() or len(asked) > _MOST_DIGITS or not 1 <= int(asked) <= MOST_THREADS:
             raise SettingError(f"GIRIH_NUM_THREADS is a number of threads from 1 to {MOST_THREADS}; it is {asked!r}")
         return int(asked)
     cpus, quota = len(usable_cpus()), _quota(Path("/"))
