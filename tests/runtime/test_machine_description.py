@@ -12,7 +12,7 @@ from girih.back.llvm.cpu.machine.description import GENERIC, described
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.ir.types import BF16, F16, I8
 from girih.program import compile_source
-from girih.runtime.cpu import machine
+from girih.runtime.cpu import machine, rates
 from girih.runtime.cpu.machine import code_identity, host_description, target_of, with_caches
 from girih.runtime.cpu.rates import dot_bf16_rate
 from girih.source import Source
@@ -96,6 +96,18 @@ def test_dot_products_are_used_where_they_are_faster() -> None:
     assert not CpuTarget.of(Cpu.named("x86_64-linux-gnu:emeraldrapids")).dot_bf16
 
 
-def test_rates_are_measured_here() -> None:
-    assert 0.1 < dot_bf16_rate(Cpu.host()) < 4.0
-    assert host_description().identity == host_description().identity
+def test_rates_are_measured_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert dot_bf16_rate(Cpu.host()) > 0.0
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "cache"))
+    measured: list[Cpu] = []
+
+    def rate(cpu: Cpu) -> float:
+        measured.append(cpu)
+        return 1.2345
+
+    unknown = Cpu("of tomorrow", "", Cpu.host().triple, frozenset(("avx512bf16",)))
+    monkeypatch.setattr(Cpu, "host", staticmethod(lambda: unknown))
+    monkeypatch.setattr(rates, "dot_bf16_rate", rate)
+    for _ in range(2):
+        assert host_description.__wrapped__().dot_bf16 == 1.2
+    assert measured == [unknown]
