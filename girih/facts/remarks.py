@@ -154,10 +154,10 @@ def packing(why: str, hint: str) -> RemarkWords:
 
 def amx(factors: Number) -> RemarkWords:
     """A product by tiles of AMX of factors of a type."""
-    flushed = "" if factors.family == "integer" else ", which take subnormal numbers as zeros"
+    floats = ", which add up in an order of their own and take subnormal f32 and bf16 as zeros"
     return RemarkWords(
         "amx",
-        f"the product goes by tiles of AMX{flushed}, and sums in their order",
+        f"the product goes by tiles of AMX{'' if factors.family == 'integer' else floats}",
         "a target without AMX, such as cpu:icelake-server, keeps to vectors",
     )
 
