@@ -5,8 +5,8 @@ result, most of it for methods that are never called. Here a constructor is comp
 other methods are put together from functions that exist. Constructors of frozen classes with slots are faster too.
 
 Type checkers see the standard library's decorator, and `fields`, `replace`, `asdict`, `match`, pickling and copying
-work as with it. Not there is what girih does not use: order, `unsafe_hash`, `InitVar`, and classes that derive from
-frozen ones of the other decorator.
+work as with it. Not there is what girih does not use: order, `unsafe_hash`, `InitVar`, and frozen classes
+that derive from those of the other decorator.
 """
 
 from __future__ import annotations

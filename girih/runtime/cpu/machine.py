@@ -81,7 +81,9 @@ _PLAUSIBLE = {1: (8 << 10, 1 << 20), 2: (64 << 10, 64 << 20), 3: (256 << 10, 256
 
 
 def with_caches(table: MachineDescription, folder: Path) -> MachineDescription:
-    """A description with the sizes of caches that Linux lists in a folder; shared ones are shared out to cores.
+    """A description with the sizes of caches that Linux lists in a folder; shared ones are shared out to CPUs.
+
+    Two threads of a core are two CPUs, since a launch has a thread for each.
 
     Sizes that are missing or cannot be true are those of the table.
     """
