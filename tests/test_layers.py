@@ -136,9 +136,17 @@ ROOMS = {
     "back.llvm.lower": Room(),
     "back.llvm.cpu.machine": Room((*KNOWN, *LOWER, "back.llvm.assemble")),
     "back.llvm.cpu.amx": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
+    "back.llvm.cpu.dots": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.collective": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.amx")),
     "back.llvm.cpu.matrix": Room(
-        (*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.amx", "back.llvm.cpu.collective")
+        (
+            *KNOWN,
+            *LOWER,
+            "back.llvm.cpu.machine",
+            "back.llvm.cpu.amx",
+            "back.llvm.cpu.dots",
+            "back.llvm.cpu.collective",
+        )
     ),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),

@@ -38,14 +38,18 @@ def test_what_processors_have() -> None:
     assert (haswell.vector_bits, haswell.vector_registers, haswell.family) == (256, 16, "x86_64")
     assert haswell.has("fma") and haswell.has("f16c") and not haswell.has("avx512f")
     assert (server.vector_bits, server.vector_registers) == (512, 32)
+    assert server.has("avx512vnni") and not Cpu.named("skylake-avx512").has("avx512vnni")
+    assert Cpu.named("alderlake").has("avxvnni") and not Cpu.named("alderlake").has("avx512vnni")
+    assert Cpu.named("neoverse-n1").has("dotprod") and not Cpu.named("cortex-a72").has("dotprod")
     assert server.has("avx512bf16") and not server.has("avx512fp16")
     assert (neoverse.vector_bits, neoverse.vector_registers, neoverse.family) == (256, 32, "aarch64")
     assert neoverse.has("bf16") and not neoverse.has("avx")
     assert Cpu.named("a64fx").vector_bits == 512 and Cpu.named("neoverse-n2").vector_bits == 128
     assert neoverse.missing_on(Cpu.named("neoverse-n2")) == ("sve", "sve-256")
-    assert neoverse.missing_on(Cpu.named("a64fx")) == ("bf16", "sve-256")
+    assert neoverse.missing_on(Cpu.named("a64fx")) == ("bf16", "dotprod", "sve-256")
     assert Cpu.named("x86-64").known == frozenset()
-    assert server.missing_on(haswell) == ("avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+    assert server.missing_on(haswell) == ("avx512bf16", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl",
+                                          "avx512vnni")  # fmt: skip
     assert neoverse.missing_on(haswell) == ("aarch64",)
     assert haswell.missing_on(server) == ()
 
@@ -233,6 +237,9 @@ def calls() -> list[tuple[str, str]]:
             (full, call(f"{full}.v16i32", "i32", "<16 x i32>")),
             (full, call(f"{full}.v8i64", "i64", "<8 x i64>")),
         ]
+    for lanes in (4, 8, 16):
+        full, narrow, products = "llvm.vector.partial.reduce.add", f"<{lanes} x i32>", f"<{4 * lanes} x i32>"
+        found.append((full, call(f"{full}.v{lanes}i32.v{4 * lanes}i32", narrow, narrow, products)))
     for name in ("fmin", "fmax"):
         full = f"llvm.vector.reduce.{name}"
         found.append((full, call(f"{full}.v16f32", "float", "<16 x float>")))
@@ -287,6 +294,8 @@ def test_every_intrinsic_of_the_table_lowers_everywhere(run_command: Command, tm
         ("neoverse-v1", call("llvm.x86.sse2.pause", "void"), "is an instruction of x86_64"),
         ("haswell", call("llvm.aarch64.hint", "void", "i32 = 1"), "is an instruction of aarch64"),
         ("haswell", call("llvm.vscale.i64", "i64"), "is not in the table"),
+        ("haswell", call("llvm.x86.avx512.vpdpbusd.256", "<8 x i32>", "<8 x i32>", "<32 x i8>", "<32 x i8>"),
+         "needs avx512vnni or avxvnni"),
         ("haswell", call("llvm.coro.size.i64", "i64"), "only the optimiser takes away"),
         ("haswell", call("llvm.nvvm.barrier0", "void"), "is not in the table"),
     ],
@@ -297,7 +306,7 @@ def test_intrinsics_that_would_end_the_process(processor: str, text: str, says: 
 
 
 def test_special_intrinsics_name_features_that_are_probed() -> None:
-    assert all(not feature or feature in FEATURES for _, feature in SPECIAL.values())
+    assert all(feature in FEATURES for _, features in SPECIAL.values() for feature in features.split())
 
 
 @pytest.mark.parametrize(

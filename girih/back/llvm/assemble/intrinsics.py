@@ -20,7 +20,7 @@ ctpop bswap bitreverse abs ctlz cttz smin smax umin umax sadd.sat ssub.sat uadd.
 sadd.with.overflow ssub.with.overflow smul.with.overflow uadd.with.overflow usub.with.overflow umul.with.overflow
 vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor
 vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax
-vector.reduce.fadd vector.reduce.fmul vector.reduce.fmin vector.reduce.fmax
+vector.reduce.fadd vector.reduce.fmul vector.reduce.fmin vector.reduce.fmax vector.partial.reduce.add
 masked.load masked.store masked.gather masked.scatter fptosi.sat
 memcpy memmove memset prefetch assume trap stacksave stackrestore
 """
@@ -36,6 +36,9 @@ SPECIAL: Mapping[str, tuple[Family, str]] = {
     "llvm.x86.avx512bf16.cvtneps2bf16.512": ("x86_64", "avx512bf16"),
     "llvm.x86.avx512bf16.cvtneps2bf16.256": ("x86_64", "avx512bf16"),
     "llvm.x86.avx512bf16.cvtne2ps2bf16.512": ("x86_64", "avx512bf16"),
+    "llvm.x86.avx512.vpdpbusd.512": ("x86_64", "avx512vnni"),
+    "llvm.x86.avx512.vpdpbusd.256": ("x86_64", "avx512vnni avxvnni"),
+    "llvm.x86.avx512.vpdpbusd.128": ("x86_64", "avx512vnni avxvnni"),
     "llvm.x86.vcvtps2ph.128": ("x86_64", "f16c"),
     "llvm.x86.vcvtps2ph.256": ("x86_64", "f16c"),
     "llvm.x86.ldtilecfg": ("x86_64", "amx-tile"),
@@ -49,17 +52,17 @@ SPECIAL: Mapping[str, tuple[Family, str]] = {
     "llvm.aarch64.hint": ("aarch64", ""),
     "llvm.aarch64.neon.bfdot.v4f32.v8bf16": ("aarch64", "bf16"),
 }
-"""For one instruction set: the name as a whole, and the feature that it needs."""
+"""For one instruction set: the name as a whole, and the feature that it needs, or several of which it needs one."""
 
 
 def refusal(name: str, family: Family, features: frozenset[str]) -> str:
     """The reason why code for a processor may not call an intrinsic; empty if it may."""
     special = SPECIAL.get(name)
     if special is not None:
-        needed_family, feature = special
+        needed_family, needed = special
         if needed_family != family:
             return f"which is an instruction of {needed_family}"
-        return f"which needs {feature}" if feature and feature not in features else ""
+        return f"which needs {needed.replace(' ', ' or ')}" if needed and features.isdisjoint(needed.split()) else ""
     parts = name.split(".")
     if any(".".join(parts[:count]) in GENERAL for count in range(2, len(parts) + 1)):
         return ""

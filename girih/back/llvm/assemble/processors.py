@@ -134,6 +134,28 @@ _EXCHANGED = (
     "%r = extractvalue {{ i128, i1 }} %p, 1 ret i1 %r }}"
 )
 
+
+def _pairs(count: int) -> str:
+    """The text of a function for sums of pairs of products, which are one instruction where quads of bytes are."""
+    even, odd = (", ".join(f"i32 {2 * k + start}" for k in range(count)) for start in range(2))
+    double = f"<{2 * count} x i32>"
+    return (
+        f"define <{count} x i32> @{{name}}(<{count} x i32> %c, <{2 * count} x i16> %a, <{2 * count} x i16> %b) {{{{ "
+        f"%x = sext <{2 * count} x i16> %a to {double} %y = sext <{2 * count} x i16> %b to {double} "
+        f"%p = mul {double} %x, %y %e = shufflevector {double} %p, {double} poison, <{count} x i32> <{even}> "
+        f"%o = shufflevector {double} %p, {double} poison, <{count} x i32> <{odd}> "
+        f"%s = add <{count} x i32> %e, %o %r = add <{count} x i32> %s, %c ret <{count} x i32> %r }}}}"
+    )
+
+
+_QUADS = (
+    "declare <4 x i32> @llvm.vector.partial.reduce.add.v4i32.v16i32(<4 x i32>, <16 x i32>)\n"
+    "define <4 x i32> @{name}(<4 x i32> %c, <16 x i8> %a, <16 x i8> %b) "
+    "{{ %x = sext <16 x i8> %a to <16 x i32> %y = sext <16 x i8> %b to <16 x i32> %p = mul <16 x i32> %x, %y "
+    "%r = call <4 x i32> @llvm.vector.partial.reduce.add.v4i32.v16i32(<4 x i32> %c, <16 x i32> %p) "
+    "ret <4 x i32> %r }}"
+)
+
 PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
     "x86_64": {
         "sse3": (_DOUBLED, "movddup"),
@@ -157,6 +179,8 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
         "avx512vl": (_binary("mul", "<4 x i64>"), "vpmullq.*ymm"),
         "avx512bf16": (_cast("fptrunc", "<16 x float>", "<16 x bfloat>"), "vcvtneps2bf16.*zmm"),
         "avxneconvert": (_cast("fptrunc", "<8 x float>", "<8 x bfloat>"), r"\{vex\}\s+vcvtneps2bf16"),
+        "avx512vnni": (_pairs(16), "vpdpwssd.*zmm"),
+        "avxvnni": (_pairs(8), r"\{vex\}\s+vpdpwssd"),
         "avx512fp16": (_binary("fadd", "<8 x half>"), "vaddph"),
         "avx512vbmi": (_PERMUTE, "vpermb"),
         "avx512vbmi2": (_FUNNEL, "vpshldv"),
@@ -167,6 +191,7 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
     "aarch64": {
         "fullfp16": (_binary("fadd", "half"), r"fadd\s+h"),
         "bf16": (_cast("fptrunc", "float", "bfloat"), "bfcvt"),
+        "dotprod": (_QUADS, "sdot"),
         "lse": (
             "define i32 @{name}(ptr %a, i32 %b) {{ %r = atomicrmw add ptr %a, i32 %b monotonic ret i32 %r }}",
             r"\bldadd",
@@ -199,8 +224,8 @@ FEATURES = frozenset((*STATED, *(feature for probes in PROBES.values() for featu
 
 # Features of LLVM 22.1 by which its code generator chooses instructions of its own accord, and that have no probe.
 _UNPROBED: Mapping[Family, str] = {
-    "x86_64": "sse4a tbm avx512ifma avxifma avx512vnni avxvnni avxvnniint8 avxvnniint16 cmpccxadd raoint",
-    "aarch64": "sve2 dotprod i8mm fp16fml rcpc cssc mops sha3 altnzcv",
+    "x86_64": "sse4a tbm avx512ifma avxifma avxvnniint8 avxvnniint16 cmpccxadd raoint",
+    "aarch64": "sve2 i8mm fp16fml rcpc cssc mops sha3 altnzcv",
 }
 
 

@@ -13,6 +13,16 @@ _AMX: dict[str, Number] = {"amx-bf16": BF16, "amx-int8": I8, "amx-fp16": F16}
 
 
 @dataclass(frozen=True, slots=True)
+class DotOfBytes:
+    """An instruction that adds the products of four bytes to each lane of i32."""
+
+    vector_bytes: int
+    """The size of its longest vectors."""
+    signed: bool
+    """Whether the bytes of both factors are signed; otherwise those of one are unsigned."""
+
+
+@dataclass(frozen=True, slots=True)
 class CpuTarget:
     """The facts that decide how code is written; everything else is up to LLVM."""
 
@@ -23,6 +33,8 @@ class CpuTarget:
     """Whether AVX-512's dot product of bf16 pairs is there, and worth using."""
     rounds_bf16: bool = False
     """Whether an instruction rounds floats to bf16, though subnormal ones to zero."""
+    dot_of_bytes: DotOfBytes | None = None
+    """The instruction for products of four bytes, where there is one."""
     machine: MachineDescription = GENERIC
     amx: frozenset[Number] = frozenset()
     """The types of factors that AMX multiplies."""
@@ -46,6 +58,7 @@ class CpuTarget:
             features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
             dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
             rounds_bf16=cpu.has("avx512bf16"),
+            dot_of_bytes=_dot_of_bytes(cpu),
             machine=machine,
             exchanges_16_bytes=cpu.has("cx16"),
             amx=frozenset(type for feature, type in _AMX.items() if amx and cpu.has(feature)),
@@ -55,3 +68,11 @@ class CpuTarget:
     def identity(self) -> str:
         """A text of what code depends on beyond the processor's own identity."""
         return f"{self.machine.identity}:{','.join(sorted(map(str, self.amx)))}:{self.amx_in_memory}"
+
+
+def _dot_of_bytes(cpu: Cpu) -> DotOfBytes | None:
+    if cpu.family == "aarch64":
+        return DotOfBytes(cpu.vector_bits // 8, signed=True) if cpu.has("dotprod") else None
+    if cpu.has("avx512vnni"):
+        return DotOfBytes(cpu.vector_bits // 8, signed=False)
+    return DotOfBytes(32, signed=False) if cpu.has("avxvnni") else None

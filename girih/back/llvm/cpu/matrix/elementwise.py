@@ -51,7 +51,7 @@ def elementwise(
         spread = [tuple(code.w.splat(p, count) for p in m.parts) for m in forms if isinstance(m, Splat | SameColumns)]
         _done(code, result, SameColumns(type, compute(MatrixPiece(0, 0, count), spread)), operands)
         return
-    put_off(code, result, Deferred(type, tuple(operands), compute, weight, casts=casts))
+    put_off(code, result, Deferred(type, tuple(operands), compute, weight, casts=casts, any_order=True))
 
 
 def _done(code: CpuCode, result: Value, held: Matrix, operands: Sequence[Matrix]) -> None:
@@ -62,10 +62,11 @@ def _done(code: CpuCode, result: Value, held: Matrix, operands: Sequence[Matrix]
 
 def put_off(code: CpuCode, result: Value, held: Deferred, *, at_once: bool = False) -> None:
     """Give a value to the result of steps: carried out now if it is small or `at_once`, else when it is needed."""
-    if in_registers(code, held.type):
+    plan = plan_of(code.function)
+    by_rows = held.any_order and plan.is_by_rows(result) and plan.may_wait(result, reads=held.reads_memory)
+    if in_registers(code, held.type) and not by_rows:
         code.set(result, Columns(held.type, _columns(code, held)))
         return
-    plan = plan_of(code.function)
     # What nobody asks for is computed all the same where checks are on: it may find something.
     at_once = at_once or (code.checks and not plan.is_asked_for(result))
     if not at_once and plan.may_wait(result, reads=held.reads_memory):

@@ -15,6 +15,7 @@ from functools import partial
 from girih.back.llvm.cpu.amx.blocks import FactorPlace, PanelPlace, TileMatrices
 from girih.back.llvm.cpu.amx.tiles import LINES, depth_of, factors_of
 from girih.back.llvm.cpu.collective.microkernel import accumulate, fused, most_accumulators
+from girih.back.llvm.cpu.dots import byte_dots
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix import bf16_pairs, packing
 from girih.back.llvm.cpu.matrix.bf16_pairs import Factor
@@ -58,10 +59,12 @@ from girih.back.llvm.numbers.values import memory_type
 from girih.facts import remarks
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Value
-from girih.ir.types import F32, CoopMatrix, Number, Use
+from girih.ir.types import F32, I8, I32, CoopMatrix, Number, Use
 from girih.ops.tile.control import For
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
+_MOST_DOTS = 128
+"""Dot products of bytes are written out up to so many pieces."""
 _LARGEST_SAME = 128
 """A line that all lines are equal to is held in registers up to so many components."""
 
@@ -77,6 +80,8 @@ def mul_add(code: CpuCode, op: CooperativeMatrixMulAdd, a: Matrix, b: Matrix, c:
             return found
     if _has_tiles(code, type, total, a, b):
         return _by_tiles(code, type, total, (a, b), c, [_is_steady(code, op, value) for value in (op.a, op.b)])
+    if _is_dots(code, type, total, a, b):
+        return _by_dots(code, type, a, b, c)
     return _MatrixProduct(code, type, total, a, b, c).result()
 
 
@@ -183,6 +188,62 @@ def _later(code: CpuCode, type: CoopMatrix, m: Matrix) -> Deferred:
 
 def _is_zero(text: str) -> bool:
     return text in ("0", "0x0000000000000000", "zeroinitializer")
+
+
+# --- by dot products of bytes ------------------------------------------------------------------
+
+
+def _is_dots(code: CpuCode, type: CoopMatrix, total: Number, a: Matrix, b: Matrix) -> bool:
+    """Whether rows of bytes are multiplied by a column, few enough for straight code."""
+    if type.columns > 1 or total != I32 or not a.type.component == b.type.component == I8:
+        return False
+    count = byte_dots.step(code.target, a.type.columns)
+    if count == 0 or a.type.columns // count * type.rows > _MOST_DOTS:
+        return False
+    return _has_rows(code, a)
+
+
+def _has_rows(code: CpuCode, m: Matrix) -> bool:
+    """Whether the components of a row lie side by side, or follow from others that do."""
+    held = settled(m)
+    if isinstance(held, Unloaded):
+        held = held.found(code, lines=False)
+    if isinstance(held, Deferred):
+        return held.any_order and all(_has_rows(code, one) for one in held.operands)
+    return isinstance(held, Splat) or (isinstance(held, Reference) and known(held.column_stride) == I8.size)
+
+
+def _rows(code: CpuCode, m: Matrix, numbers: Sequence[int], start: int, count: int) -> Val:
+    """Pieces of some rows side by side."""
+    w, held = code.w, settled(m)
+    if isinstance(held, Splat):
+        return w.splat(held.parts[0], len(numbers) * count)
+    if isinstance(held, Deferred):
+        given = [(_rows(code, one, numbers, start, count),) for one in held.operands]
+        return held.compute(MatrixPiece(0, 0, len(numbers) * count), [*given])[0]
+    assert isinstance(held, Reference)
+    lines = [w.at(w.at(held.pointer, w.mul(w.value(number), held.row_stride)), start) for number in numbers]
+    return w.join([w.load(wide("i8", count), line, I8.size) for line in lines])
+
+
+def _by_dots(code: CpuCode, type: CoopMatrix, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
+    """Rows of bytes times a column of bytes, plus a column."""
+    walk = Walk(code, b, c, static=True)
+
+    def column(start: int, count: int) -> Val:
+        return walk.piece(b, MatrixPiece(0, start, count))[0]
+
+    found = byte_dots.dots(code.w, code.target, a.type.columns, column, partial(_rows, code, a), type.rows)
+    whole = MatrixPiece(0, 0, type.rows)
+    added = _cast(code, c.type.component, I32, walk.piece(c, whole))
+    parts = _cast(code, I32, type.component, (code.w.add(found, code.w.splat(added[0], type.rows)),))
+    walk.close()
+    consume(a)
+    if in_registers(code, type):
+        return Columns(type, [parts])
+    tile = new_tile(code, type)
+    write_tile(code, tile, whole, parts)
+    return tile
 
 
 # --- by vectors --------------------------------------------------------------------------------

@@ -236,7 +236,8 @@ Compute = Callable[[MatrixPiece, list[Parts]], Parts]
 class Deferred(Matrix):
     """Element-wise steps that are not carried out yet; `held` once they are. `weight` is the number of instructions.
 
-    `casts` says that they are one step, which converts its operand to the component type.
+    `casts` says that they are one step, which converts its operand to the component type. With `any_order`,
+    the function takes any components for a piece.
     """
 
     operands: tuple[Matrix, ...]
@@ -245,6 +246,7 @@ class Deferred(Matrix):
     reads: bool = False
     held: Matrix | None = None
     casts: bool = False
+    any_order: bool = False
 
     @property
     def children(self) -> Sequence[Matrix]:

@@ -44,6 +44,10 @@ from girih.facts import remarks
 from girih.ir.core import Value
 from girih.ir.types import PARTS
 
+_MOST_GATHERED = 32
+"""A line of so many components that lie apart is put together in registers."""
+
+
 # --- loading -----------------------------------------------------------------------------------
 
 
@@ -54,6 +58,10 @@ def load(code: CpuCode, result: Value, window: Window) -> Matrix:
     tiles = type.component in code.target.amx and plan.only_multiplied(result)
     if plan.is_widened(result) and not tiles:
         return widened(code, unloaded(window))
+    if plan.is_by_rows(result) and plan.may_wait(result, reads=True):
+        return unloaded(window)
+    if _is_gathered(window) and in_registers(code, type):
+        return Columns(type, load_columns(code, window))
     if type.component not in PARTS and plan_of(code.function).may_wait_in_memory(result):
         return unloaded(window)
     if in_registers(code, type):
@@ -63,6 +71,15 @@ def load(code: CpuCode, result: Value, window: Window) -> Matrix:
     tile = new_tile(code, type)
     copy_in(code, window, tile)
     return tile
+
+
+def _is_gathered(window: Window) -> bool:
+    """Whether a tile is a short line whose components lie apart, or a few such lines side by side."""
+    type = window.type
+    if window.contiguous or type.component in PARTS or length(type) > _MOST_GATHERED:
+        return False
+    size, count = type.component.size, line_count(type)
+    return count == 1 or (known(window.across) == size and count * size in (2, 4, 8))
 
 
 def unloaded(window: Window) -> Unloaded:
@@ -115,11 +132,12 @@ def load_columns(code: CpuCode, window: Window) -> list[Parts]:
     type = window.type
 
     def whole() -> list[Val]:
-        if not window.contiguous:
-            return copied(copy_in_whole)
-        return [
-            p for line in range(line_count(type)) for p in _read_line(code, window, MatrixPiece(line, 0, length(type)))
-        ]
+        pieces = [MatrixPiece(line, 0, length(type)) for line in range(line_count(type))]
+        if window.contiguous:
+            return [p for at in pieces for p in _read_line(code, window, at)]
+        if _is_gathered(window):
+            return _gathered(code, window)
+        return copied(copy_in_whole)
 
     def copied(copy: Callable[[CpuCode, Window, InMemory], None]) -> list[Val]:
         tile = new_tile(code, type)
@@ -178,6 +196,19 @@ def _read_line(code: CpuCode, window: Window, at: MatrixPiece) -> Parts:
     if count == 2:
         return tuple(w.extract(held, k) if at.count == 1 else _every_second(w, held, k) for k in range(2))
     return (from_memory(w, code.target.features, one, held),)
+
+
+def _gathered(code: CpuCode, window: Window) -> list[Val]:
+    """The lines of a tile for which `_is_gathered` holds: what lies side by side is loaded at once."""
+    w, one = code.w, part(window.type)
+    count, size = line_count(window.type), one.size
+    whole = memory_type(one) if count == 1 else f"i{8 * size * count}"
+    places = [element_address(code, window, 0, k) for k in range(length(window.type))]
+    held = w.join([w.load(whole, place, size) for place in places])
+    if count > 1:
+        held = w.convert("bitcast", held, wide(memory_type(one), count * len(places)))
+    lines = [w.shuffle(held, None, range(k, lanes(held.type), count)) for k in range(count)] if count > 1 else [held]
+    return [from_memory(w, code.target.features, one, line) for line in lines]
 
 
 def _every_second(w: Writer, held: Val, start: int) -> Val:

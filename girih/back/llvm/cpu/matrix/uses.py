@@ -12,7 +12,7 @@ from functools import lru_cache
 from girih.analysis.effects import writes_itself
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Region, Value
-from girih.ir.types import F16, F32, PARTS, CoopMatrix, PrivateArrayType, Type, Use
+from girih.ir.types import F16, F32, I8, PARTS, CoopMatrix, PrivateArrayType, Type, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Unary
 from girih.ops.tile.control import Barrier, If, Yield
@@ -140,6 +140,21 @@ class MatrixUses:
         """Whether a value is only a factor of products, in the region that defines it."""
         users, home = self.users.get(value, []), self.defined_in.get(value)
         return all(isinstance(u, CooperativeMatrixMulAdd) and self.homes[u] is home for u in users)
+
+    def is_by_rows(self, value: Value) -> bool:
+        """Whether a matrix of bytes is only multiplied by columns, directly or through steps for each component.
+
+        Such products are dot products of its rows, which are computed where they are multiplied.
+        """
+        users, home = self.users.get(value, []), self.defined_in.get(value)
+        bytes = isinstance(value.type, CoopMatrix) and value.type.component == I8
+        return bytes and bool(users) and all(self.homes[u] is home and self._takes_rows(u, value) for u in users)
+
+    def _takes_rows(self, user: Op, value: Value) -> bool:
+        if isinstance(user, CooperativeMatrixMulAdd):
+            column = isinstance(user.b.type, CoopMatrix) and user.b.type.columns == 1
+            return column and user.b is not value and user.c is not value
+        return isinstance(user, Binary | Unary | Cast) and self.is_by_rows(user.result)
 
     def is_widened(self, value: Value) -> bool:
         """Whether a matrix of f16 is held as f32: a factor of several products, which sum in f32, and nothing else.
