@@ -250,6 +250,21 @@ def quantized_vector(name: str) -> str:
     )
 
 
+def vector_of_blocks(name: str) -> str:
+    """Elements of y from blocks of weights of many rows, and a block of the vector."""
+    m, k = (14,) * 9, (26,) * 6
+    mine = [(row, column) for row in range(3, 6) for column in range(6)]
+    return access(
+        f"{name}: work-group 1 computes {_per_group(name)} elements, here 3",
+        (
+            Operand("y", m, (16,), {WRITTEN: [(row, 0) for row in range(3, 6)]}),
+            Operand("W, M x K in blocks of 32", m, k, {READ: mine, STEP: [(row, 2) for row in range(3, 6)]}, ":="),
+            Operand("x, in blocks of 32", k, (16,), {READ: _column(0, k), STEP: [(2, 0)]}, "·"),
+        ),
+        "A turn multiplies a block of each row by a block of x, in integers.",
+    )
+
+
 def vectors(name: str, formula: str, result: str, *others: str) -> str:
     """A piece of some vectors."""
     n = (46, 46, 46, 46, 14)
@@ -511,6 +526,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "gemm_work_group": product_of_work_group,
     **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q4_0_work_group", "gemm_q8_0")},
     **{name: partial(quantized_vector, name) for name in ("gemv_q4_0", "gemv_q8_0")},
+    **{name: partial(vector_of_blocks, name) for name in ("gemv_q4_0_q8_0", "gemv_q8_0_q8_0")},
     **{name: partial(columns, name, "Y, N x columns", "X") for name in ("layernorm", "rms_norm")},
     "argmax": partial(columns, "argmax", "I, one a column", "A"),
     "axpby": partial(vectors, "axpby", "y is also read, unless beta is 0.", "y", "x"),

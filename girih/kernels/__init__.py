@@ -27,12 +27,8 @@ from girih.kernels.library import (
     gemm_collective,
     gemm_epilogue,
     gemm_mixed,
-    gemm_q4_0,
-    gemm_q8_0,
     gemm_tall_skinny,
     gemv,
-    gemv_q4_0,
-    gemv_q8_0,
     ger,
     hadamard,
     histogram,
@@ -53,6 +49,14 @@ from girih.kernels.library import (
     unpack_4_bits,
 )
 from girih.kernels.quantized import dequantize, quantize
+from girih.kernels.quantized_products import (
+    gemm_q4_0,
+    gemm_q8_0,
+    gemv_q4_0,
+    gemv_q4_0_q8_0,
+    gemv_q8_0,
+    gemv_q8_0_q8_0,
+)
 from girih.kernels.texts import grid_for, names, path
 from girih.kernels.work_groups import attention_work_group, gemm_q4_0_work_group, gemm_work_group
 
@@ -83,7 +87,9 @@ __all__ = [
     "gemm_work_group",
     "gemv",
     "gemv_q4_0",
+    "gemv_q4_0_q8_0",
     "gemv_q8_0",
+    "gemv_q8_0_q8_0",
     "ger",
     "grid_for",
     "hadamard",

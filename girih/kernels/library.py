@@ -217,42 +217,6 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", ta
     return loaded_kernel("gemv", target, order, type=type, transpose_a=transpose_a)
 
 
-def gemv_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
-    """y := W x with 4-bit weights in blocks of 32: `kernel(W, x, y)`.
-
-    W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
-    K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
-    """
-    return loaded_kernel("gemv_q4_0", target, order, type=type)
-
-
-def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
-    """y := W x with 8-bit weights in blocks of 32: `kernel(W, x, y)`.
-
-    W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
-    K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
-    """
-    return loaded_kernel("gemv_q8_0", target, order, type=type)
-
-
-def gemm_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
-    """C := W X with 4-bit weights in blocks of 32: `kernel(W, X, C)`.
-
-    W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
-    a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
-    """
-    return loaded_kernel("gemm_q4_0", target, order, type=type)
-
-
-def gemm_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
-    """C := W X with 8-bit weights in blocks of 32: `kernel(W, X, C)`.
-
-    W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; X is K x N, of f32 or bf16, C is M x N, of f32; K is
-    a multiple of 32. Grid: ceil(M / 64) x ceil(N / 32). 001 "coopMatLoadTensorNV" with decoding.
-    """
-    return loaded_kernel("gemm_q8_0", target, order, type=type)
-
-
 def softmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel(A, B)`.
 

@@ -261,8 +261,18 @@ TABLE: dict[str, LibraryEntry] = {
         _ACTIVATIONS,
         (("elements of the result", 64),),
     ),
+    "gemv_q4_0_q8_0": LibraryEntry(
+        "y := W x with 4-bit weights and a vector of 8-bit numbers, both in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("elements of the result", 64),),
+    ),
     "gemv_q8_0": LibraryEntry(
         "y := W x with 8-bit weights in blocks of 32 with a common scale",
+        _ACTIVATIONS,
+        (("elements of the result", 64),),
+    ),
+    "gemv_q8_0_q8_0": LibraryEntry(
+        "y := W x with 8-bit weights and a vector of 8-bit numbers, both in blocks of 32 with a common scale",
         _ACTIVATIONS,
         (("elements of the result", 64),),
     ),
@@ -398,7 +408,13 @@ ROW_MAJOR: dict[str, str] = {
     "gemm_work_group": "C := B A: the left factor of a product is passed as B, the right one as A.",
     "gemv": ("y := alpha op(A)^T x + beta y: `transpose_a` is for the product of A itself with a vector."),
     "gemv_q4_0": "W is M x K / 32 blocks x 18 bytes, as the transpose of what `quantize` gives.",
+    "gemv_q4_0_q8_0": (
+        "W is M x K / 32 blocks x 18 bytes, x is K / 32 blocks x 34 bytes, as the transposes of what `quantize` gives."
+    ),
     "gemv_q8_0": "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives.",
+    "gemv_q8_0_q8_0": (
+        "W is M x K / 32 blocks x 34 bytes, x is K / 32 blocks x 34 bytes, as the transposes of what `quantize` gives."
+    ),
     "ger": "C := alpha y x^T + beta C.",
     "hadamard": "Vectors are the same in both orders.",
     "histogram": "Vectors are the same in both orders.",

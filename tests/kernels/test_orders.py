@@ -68,6 +68,7 @@ def images() -> BoundTensorMap:
 
 
 GEMM = Call((2.0, of(35, 20), of(20, 33), 1.0, of(35, 33)), (35, 33))
+VECTOR = np.asfortranarray(blocks("q8_0", 1, 64)[:, :, 0])
 INFO = zeros("i32", 5)
 
 CALLS: dict[str, Sequence[Call]] = {
@@ -130,7 +131,9 @@ CALLS: dict[str, Sequence[Call]] = {
     ],
     "gemv": [Call((2.0, of(35, 20), of(20), 1.0, of(35)), (35,))],
     "gemv_q4_0": [Call((blocks("q4_0", 35, 64), of(64), of(35)), (35,))],
+    "gemv_q4_0_q8_0": [Call((blocks("q4_0", 35, 64), VECTOR, of(35)), (35,))],
     "gemv_q8_0": [Call((blocks("q8_0", 35, 64), of(64), of(35)), (35,))],
+    "gemv_q8_0_q8_0": [Call((blocks("q8_0", 35, 64), VECTOR, of(35)), (35,))],
     "ger": [Call((2.0, of(35), of(33), 1.0, of(35, 33)), (35, 33))],
     "hadamard": [Call((2.0, of(30), of(30), 1.0, of(30)), (30,))],
     "histogram": [Call((indices(1, 5, 5, 255, type_=np.int32), zeros("i32", 256)), (4,))],

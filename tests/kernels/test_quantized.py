@@ -63,6 +63,37 @@ def test_gemv(format: str, type_: str) -> None:
         assert_close(y, decoded(w, format), x)
 
 
+@pytest.mark.parametrize("processor", [None, "cpu:haswell", *long(["cpu:x86-64-v2", "cpu:skylake-avx512"])])
+@pytest.mark.parametrize("format", FORMATS)
+def test_gemv_of_bytes(format: str, processor: str | None) -> None:
+    kernel = getattr(kernels, f"gemv_{format}_q8_0")(target=processor)
+    for rows, count in [(1, 1), (16, 3), (71, 5), (130, 1), (0, 2), (3, 0)]:
+        w, blocks, y = random_blocks(format, rows, count), random_blocks("q8_0", 1, count), np.zeros(rows, np.float32)
+        if rows and count:
+            # The lowest byte on both sides, where it would be wrong to turn its sign; and scales at their ends.
+            w[2:, 0, 0] = blocks[2:, 0] = -128
+            w[:2, :, -1].T.view(np.uint8).view(np.float16)[:] = [1e-7]
+        kernel(w, np.asfortranarray(blocks[:, :, 0]), girih.uninitialized(y))
+        x = decoded(blocks, "q8_0")[0]
+        assert_close(y, decoded(w, format), x)
+    # An infinite scale gives infinity or NaN in its row alone.
+    w, blocks, y = random_blocks(format, 20, 2), random_blocks("q8_0", 1, 2), np.zeros(20, np.float32)
+    w[:2, 1, 3] = [0, 0x7C]
+    kernel(w, np.asfortranarray(blocks[:, :, 0]), y)
+    assert list(np.flatnonzero(~np.isfinite(y))) == [3]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_gemv_of_bytes_that_do_not_fit(format: str) -> None:
+    w, x, y = random_blocks(format, 5, 2), random_blocks("q8_0", 1, 2)[:, :, 0], np.zeros(5, np.float32)
+    kernel = getattr(kernels, f"gemv_{format}_q8_0")()
+    for arguments, argument in [((w, x[:, :1], y), "x"), ((w, x, y[:4]), "y")]:
+        with pytest.raises(girih.KernelError) as found:
+            kernel(*(np.asfortranarray(a) for a in arguments))
+        finding = found.value.findings[0]
+        assert (finding.code, finding.argument) == ("run.expand", argument)
+
+
 @pytest.mark.parametrize(("format", "type_"), crossed(FORMATS, ["f32", "bf16"]))
 def test_gemm(format: str, type_: str) -> None:
     name = f"gemm_{format}"

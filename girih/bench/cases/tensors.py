@@ -47,6 +47,25 @@ def gemv(format: str) -> Prepared:
     return prepare
 
 
+def gemv_of_blocks(format: str) -> Prepared:
+    """The work of quantised weights times a quantised vector; for NumPy both are decoded before."""
+
+    def prepare(context: MeasuringContext, type: str) -> tuple[str, Work]:
+        m = k = 4096
+        name = f"gemv_{format}_q8_0"
+        w, blocks, y = _blocks(format, m, k), _blocks("q8_0", 1, k), zeros(type, m)
+        weights, x = dequantize(w, format), dequantize(blocks, "q8_0")[0]
+        bound = (k // WEIGHTS + 4) * EPSILON[type] * (abs(weights) @ abs(x))
+        calls = context.calls(
+            path(name), name, grid_for(name, m), (w, np.asfortranarray(blocks[:, :, 0]), y), type=type
+        )
+        peers = {"numpy": Peer(partial(_decoded_product, w, format, x))}
+        return f"{m} x {k}", Work(calls, y, weights @ x, bound, None, peers, 2.0 * m * k, float(w.nbytes), None,
+                                  streams=True)  # fmt: skip
+
+    return prepare
+
+
 def gemm(format: str, suffix: str = "") -> Prepared:
     """The work of quantised weights times a matrix; for NumPy they are decoded before."""
 
@@ -144,7 +163,9 @@ PREPARED: dict[str, Prepared] = {
     "gemm_q4_0_work_group": gemm("q4_0", "_work_group"),
     "gemm_q8_0": gemm("q8_0"),
     "gemv_q4_0": gemv("q4_0"),
+    "gemv_q4_0_q8_0": gemv_of_blocks("q4_0"),
     "gemv_q8_0": gemv("q8_0"),
+    "gemv_q8_0_q8_0": gemv_of_blocks("q8_0"),
     "patches": patches,
     "space_to_depth": space_to_depth,
     "transposed_load": transposed_load,
