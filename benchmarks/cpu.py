@@ -97,7 +97,7 @@ def events(arguments: argparse.Namespace) -> Iterator[Event]:
     if standard or not arguments.group:
         yield from session.measure(request)
     if own:
-        mine = MeasuringRequest("own", own, checks=request.checks, quick=arguments.quick)
+        mine = MeasuringRequest("shapes and growth", own, checks=request.checks, quick=arguments.quick)
         yield from session.measure(mine, (str(Path(__file__).resolve()), "--child"))
 
 

@@ -1,4 +1,4 @@
-"""The plots and tables of docs/speed.md, from the newest figures in benchmarks/results/.
+"""The plots and tables of docs/speed.md, from the newest figures in benchmarks/results/, of two machines.
 
 The page has comments `<!-- NAME -->` up to `<!-- end -->` for its tables, which are written between them. Nothing is
 measured here. `tools/draw_pictures.py` writes the plots, `tools/generate_docs.py` the page.
@@ -19,7 +19,7 @@ from tools.picture import Picture
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/speed.md"
-PART = re.compile(r"<!-- (machine|summary|checks|start) -->\n.*?<!-- end -->", re.S)
+PART = re.compile(r"<!-- (machine|summary|checks|start|server) -->\n.*?<!-- end -->", re.S)
 
 Row = Mapping[str, Any]
 Scale = Callable[[float], float]
@@ -52,9 +52,13 @@ SMALLEST, LARGEST = 0.25, 16.0
 """The ratios at the ends of the axis; marks beyond are drawn at the end, with their numbers."""
 
 
-def rows_of(*groups: str) -> list[Row]:
-    """The measured rows of some groups, in order."""
-    return [row for row in newest("cpu")["rows"] if row["group"] in groups and row["seconds"]]
+SERVER = "emeraldrapids"
+"""The kind of results of a server of Intel with AMX."""
+
+
+def rows_of(*groups: str, kind: str = "cpu") -> list[Row]:
+    """The measured rows of some groups, in order; `kind` is that of the results."""
+    return [row for row in newest(kind)["rows"] if row["group"] in groups and row["seconds"]]
 
 
 def _named(row: Row) -> str:
@@ -269,21 +273,21 @@ def pages() -> dict[str, str]:
     return {PAGE: PART.sub(part, (ROOT / PAGE).read_text(encoding="utf-8"))}
 
 
-def _machine() -> Iterator[str]:
+def _machine(kind: str = "cpu") -> Iterator[str]:
     """The lines on the machine and the date of the figures."""
-    of = newest("cpu")["environment"]
+    of = newest(kind)["environment"]
     yield f"Measured on {of['date']}: one thread of an {of['cpu']} with {of['cpus']} cores, `{of['llvm_cpu']}` to LLVM;"
     yield f"{of['system'].split('-')[0]}, Python {of['python']}, girih {of['girih']} with LLVM {of['llvm']}."
     yield f"Peers: NumPy {of['numpy']} with the OpenBLAS kernels {of['openblas_kernels']}, torch {of['torch']}, libxsmm"
     yield f"{of['libxsmm'].split()[0]}."
 
 
-def _summary() -> Iterator[str]:
+def _summary(kind: str = "cpu") -> Iterator[str]:
     """Ratios by group and peer: the median, the worst and the best."""
     yield from ("| what | peer | rows | median | worst | best |", "| --- | --- | --- | --- | --- | --- |")
     for group, words in SUMMARY.items():
         for peer, name in PEERS.items():
-            rows = [row for row in rows_of(group) if peer in row["against"]]
+            rows = [row for row in rows_of(group, kind=kind) if peer in row["against"]]
             if rows:
                 found = sorted((row["against"][peer]["ratio"], _named(row)) for row in rows)
                 middle = median(ratio for ratio, _ in found)
@@ -306,4 +310,16 @@ def _start() -> Iterator[str]:
         yield f"| {row['name']} | {in_words(row['seconds'])} |"
 
 
-TABLES = {"machine": _machine, "summary": _summary, "checks": _checks, "start": _start}
+def _server() -> Iterator[str]:
+    """The machine of the other results, and their tables: one thread, and all."""
+    yield from (*_machine(SERVER), "", *_summary(SERVER), "")
+    yield from (
+        "| on all threads | 10⁹ operations a second | over one thread | NumPy | torch |",
+        "| --- | --- | --- | --- | --- |",
+    )
+    for row in rows_of("threads", kind=SERVER):
+        ratios = " | ".join(f"{row['against'][peer]['ratio']:.2f}" for peer in ("numpy", "torch"))
+        yield f"| {row['name']} | {row['gflops']:.0f} | {row['figures']['speedup']:.1f} | {ratios} |"
+
+
+TABLES = {"machine": _machine, "summary": _summary, "checks": _checks, "start": _start, "server": _server}
