@@ -115,6 +115,13 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
         (f"gemv_{name}", f"gemv_{name}"): ((1, 1, 1), [kernels.quantize(numbers(35, 64), name), numbers(64), zeros(35)])
         for name in ("q4_0", "q8_0")
     },
+    **{
+        (f"gemv_{name}_q8_0", f"gemv_{name}_q8_0"): (
+            (1, 1, 1),
+            [kernels.quantize(numbers(35, 64), name), kernels.quantize(numbers(1, 64), "q8_0")[:, :, 0], zeros(35)],
+        )
+        for name in ("q4_0", "q8_0")
+    },
     ("gemm_tall_skinny", "gemm_tall_skinny"): (
         (2, 1, 1),
         [0.5, numbers(130, 16), numbers(16, 16), 2.0, numbers(130, 16)],
