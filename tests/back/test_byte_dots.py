@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import girih
+from girih.back.llvm.assemble.assembler import Cpu
 from tests.cases import long
 
 TEXT = """
@@ -46,6 +47,9 @@ LARGE = [(40, 40, 256), (1, 8, 1024), (64, 64, 128)]
 
 @pytest.mark.parametrize(("processor", "shapes"), [("cpu", SHAPES), *long((p, SHAPES + LARGE) for p in PROCESSORS)])
 def test_rows_of_bytes_times_a_column(processor: str, shapes: list[tuple[int, int, int]]) -> None:
+    lacking = Cpu.named(processor.removeprefix("cpu:")).missing_on(Cpu.host()) if processor != "cpu" else ()
+    if lacking:
+        pytest.skip(f"this machine lacks {', '.join(lacking)}")
     source = np.random.default_rng(0)
     for there, rows, depth in shapes:
         a = np.asfortranarray(source.integers(-128, 128, (depth, there + 1), np.int8))
