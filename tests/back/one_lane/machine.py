@@ -136,9 +136,6 @@ class CoroutineCode(OneLaneCode):
         self.counts[type] = max(self.counts[type], count)
         return self.arrays[type]
 
-    def scratch(self, size: int, align: int = 64) -> Val:
-        raise NotImplementedError("with one lane nothing is put aside for the others")
-
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         """Any: a GPU needs atomic instructions for local memory, too."""
         return ""

@@ -59,9 +59,6 @@ class SharedCode(OneLaneCode):
     def subgroup_barrier(self) -> None:
         raise NotImplementedError("the kernels of this file have no matrices")
 
-    def scratch(self, size: int, align: int = 64) -> Val:
-        raise NotImplementedError("with one lane nothing is put aside for the others")
-
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         return "block"
 

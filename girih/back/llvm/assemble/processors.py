@@ -201,7 +201,8 @@ PROBES: Mapping[Family, Mapping[str, tuple[str, str]]] = {
 }
 """By feature: a function in LLVM IR, and the instruction by which its assembly shows the feature."""
 
-# A function that calls these would end the process on a processor without them, so that no function can tell.
+# No function can tell that these are there: one that multiplies tiles would end the process where they are missing, and
+# code for SVE is the same for vectors of any size.
 _AMX_PROCESSORS = frozenset(("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"))
 STATED: Mapping[str, frozenset[str]] = {
     "amx-tile": _AMX_PROCESSORS,

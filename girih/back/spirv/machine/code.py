@@ -18,7 +18,6 @@ from girih.back.spirv.code.nodes import ShaderRoutine
 from girih.back.spirv.code.recorder import Recorder
 from girih.back.spirv.machine import record
 from girih.back.spirv.matrix.code import MatrixCode
-from girih.diagnostics import InternalError
 from girih.ir.core import Op, RegionKind, Value
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
@@ -187,9 +186,6 @@ class VulkanCode(MatrixCode):
         place = self.recorder.place(pointer)
         begin = self.addresses.get(place.memory.name) if place.address is None else place.address
         return None if begin is None else self.recorder.add(begin, place.offset)
-
-    def scratch(self, size: int, align: int = 64) -> Val:
-        raise InternalError("a lowering puts values aside for other lanes, of which a shader has none")
 
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         return "work_group" if local else _SCOPES.get(scope, "device")

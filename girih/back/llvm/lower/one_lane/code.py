@@ -20,6 +20,7 @@ from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.values import Scalar, uniform
+from girih.diagnostics import InternalError
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind, Value
 from girih.ir.types import I32, I64, CoopMatrix, GroupType
@@ -41,6 +42,10 @@ class OneLaneCode(KernelCode):
 
     known_promises: Uniformities | None = None
     """What `promises` has found."""
+
+    def scratch(self, size: int, align: int = 64) -> Val:
+        """Nothing: with one lane there are no others whose values are put aside."""
+        raise InternalError("a lowering puts values aside for other lanes, of which a work-item has none")
 
     @abstractmethod
     def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
