@@ -1,9 +1,9 @@
 """The threads that execute work-groups: one pool for the process, in which the thread that launches takes part.
 
 The threads are started by the first launch that is worth it and stay; on Linux each is bound to a CPU of its own.
-Between launches they spin for a fifth of a millisecond, less under a quota, which counts that time, and then sleep;
-where another process wants a CPU, they sleep at once. If the CPUs that the calling thread may use change, as many
-threads as there are CPUs go on. `GIRIH_NUM_THREADS` says how many threads a launch uses, the calling one included;
+Between launches they spin for a fifth of a millisecond, less under a quota, which counts that time, and then sleep. If
+the CPUs that the calling thread may use change, as many threads as there are CPUs go on. `GIRIH_NUM_THREADS` says how
+many threads a launch uses, the calling one included;
 otherwise as many as the CPUs that the process may use, by its affinity and the quota of its control group. While one
 Python thread uses the pool, launches of others run on their own threads alone. A forked child starts a pool of its own
 when it needs one. Elsewhere than on Linux and macOS a launch runs on the calling thread alone.
