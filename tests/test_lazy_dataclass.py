@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+import girih
+import girih.addressing
 from girih.lazy_dataclass import dataclass
 
 
@@ -60,6 +62,18 @@ class Empty:
     """No field."""
 
 
+class Undocumented:
+    x: int
+    y: int = 1
+
+
+class OfItself:
+    """A field may be called `self`."""
+
+    self: int
+    other: int = field(default_factory=int)
+
+
 class Own:
     """Methods of its own stay."""
 
@@ -84,6 +98,8 @@ PAIRS: dict[str, tuple[Any, Any]] = {
         (Bare, {"frozen": True, "slots": True, "eq": False, "repr": False}),
         (Empty, {"frozen": True, "slots": True}),
         (Own, {"slots": True}),
+        (Undocumented, {"frozen": True, "slots": True}),
+        (OfItself, {"frozen": True}),
     )
 }
 CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -95,6 +111,8 @@ CASES: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("Bare", (1,), {}),
     ("Empty", (), {}),
     ("Own", (1,), {}),
+    ("Undocumented", (1,), {}),
+    ("OfItself", (), {"self": 2}),
 ]
 
 
@@ -110,7 +128,7 @@ def answers(cls: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict
         "replaced": repr(replace(one)).partition(" object at ")[0],
         "copied": repr(asdict(copy.copy(one))),
         "fields": [(f.name, f.type, f.default is dataclasses.MISSING, f.init, f.repr) for f in fields(cls)],
-        "names": (cls.__name__, cls.__doc__ if cls.__doc__ and "(" not in cls.__doc__ else None, cls.__match_args__),
+        "names": (cls.__name__, cls.__doc__, one.__doc__, cls.__match_args__),
         "signature": str(inspect.signature(cls)),
         "slots": getattr(cls, "__slots__", None),
     }
@@ -167,3 +185,70 @@ def test_derived_classes_inherit_fields_and_pickle() -> None:
             assert (x, known) == (1, {})
     missing = refusal(TypeError, lambda cls: cls(), Derived)
     assert missing == "Derived.__init__() missing 1 required positional argument: 'x'"
+
+
+def derived(base: Any, decorator: Callable[..., Any], **options: bool) -> Any:
+    """A class with one more field."""
+    return decorator(**options)(
+        type("More", (base,), {"__annotations__": {"z": "int"}, "z": 9, "__module__": __name__})
+    )
+
+
+def test_either_decorator_derives_from_classes_of_the_other() -> None:
+    ours, standard = PAIRS["Undocumented"]
+    cases = [(base, by, slots) for base in (ours, standard) for by in (dataclass, dataclasses.dataclass)
+             for slots in (False, True)]  # fmt: skip
+    acts: list[Callable[[Any], object]] = [lambda one: setattr(one, "z", 2), lambda one: delattr(one, "x")]
+    for base, by, slots in cases:
+        cls = derived(base, by, frozen=True, slots=slots)
+        twin = derived(standard, dataclasses.dataclass, frozen=True, slots=slots)
+        assert answers(cls, (1, 2), {"z": 3}) == answers(twin, (1, 2), {"z": 3}), (base, by, slots)
+        assert cls.__doc__ == "More(x: 'int', y: 'int' = 1, z: 'int' = 9)"
+        match cls(1, 2, 3):
+            case cls(x, y, z):
+                assert (x, y, z) == (1, 2, 3)
+        for act in acts:
+            assert refusal(FrozenInstanceError, act, cls(1)) == refusal(FrozenInstanceError, act, twin(1))
+
+
+def test_frozen_and_other_classes_do_not_mix() -> None:
+    for frozen, base in ((False, "Undocumented"), (True, "Open")):
+        ours, standard = PAIRS[base]
+
+        def derive(by: Callable[..., Any], base: Any, frozen: bool = frozen) -> str:
+            return refusal(TypeError, lambda base: derived(base, by, frozen=frozen, kw_only=True), base)
+
+        expected = derive(dataclasses.dataclass, standard)
+        assert "cannot inherit" in expected
+        assert {derive(by, base) for by in (dataclass, dataclasses.dataclass) for base in (ours, standard)} == {
+            expected
+        }
+
+
+def test_a_frozen_class_defines_no_assignment_of_its_own() -> None:
+    def make(by: Any) -> object:
+        return by(frozen=True)(type("Own", (), {"__setattr__": object.__setattr__}))
+
+    assert refusal(TypeError, make, dataclass) == refusal(TypeError, make, dataclasses.dataclass)
+
+
+def test_classes_without_a_decorator_have_attributes_beside_the_fields() -> None:
+    for base in PAIRS["Loose"]:
+        one = type("Plain", (base,), {})(1.0)
+        one.more = 2
+        assert one.more == 2
+        del one.more
+        assert refusal(FrozenInstanceError, lambda one: setattr(one, "x", 2), one) == "cannot assign to field 'x'"
+        assert refusal(FrozenInstanceError, lambda one: delattr(one, "y"), one) == "cannot delete field 'y'"
+
+
+def test_public_classes_can_be_derived_from() -> None:
+    """Each frozen data class of the public names, with a field of a user's."""
+    names = [getattr(room, name) for room in (girih, girih.addressing) for name in room.__all__]
+    public: list[Any] = [one for one in names if isinstance(one, type) and dataclasses.is_dataclass(one)]
+    assert {girih.Diagnostic, girih.addressing.TensorMap} <= {*public}
+    for base in public:
+        made = derived(base, dataclasses.dataclass, frozen=vars(base)["__dataclass_params__"].frozen, kw_only=True)
+        assert [f.name for f in fields(made)] == [*(f.name for f in fields(base)), "z"]
+        assert inspect.signature(made).parameters["z"].default == 9
+        assert issubclass(made, base) and made.__doc__.startswith("More(")
