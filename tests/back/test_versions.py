@@ -452,3 +452,12 @@ def test_only_indices_that_nothing_bounds_have_a_remark() -> None:
     for text in (NEIGHBOURS, NESTED, GUARDED, POINTS, LANES, PLACES, FROM_MEMORY):
         found = [r.code for r in girih.loads(text, target="cpu")["f"].remarks if r.code == "cpu.bounds"]
         assert found == ["cpu.bounds"] * (text is FROM_MEMORY)
+
+
+def test_the_careful_version_is_short() -> None:
+    # The fast one goes without a mask, but for the last round; the careful one, which is rare, always with one.
+    for text in (POINTS, LANES):
+        function = girih.parse(text).functions[0]
+        plain, checked = (lower(function, TARGET, checks=checks).text for checks in (False, True))
+        assert checked.count("  store <8 x ") == plain.count("  store <8 x ") == 1
+        assert checked.count("call void @llvm.masked.store") > plain.count("call void @llvm.masked.store")

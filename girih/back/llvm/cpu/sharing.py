@@ -145,7 +145,7 @@ def _deal(
     whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer(width - 1))
     if first.literal is not None and end.literal is not None:
         whole_end = integer(max(end.literal - width + 1, -(2**63)))
-    duplicate = region_size(op.body) <= 2 * DUPLICATED
+    duplicate = not code.place.careful and region_size(op.body) <= 2 * DUPLICATED
 
     def points(base: Val, mask: Val | None) -> None:
         number = w.binary("udiv", w.sub(base, first), width)
@@ -162,7 +162,8 @@ def _deal(
         left = w.splat(w.sub(end, base), width)
         points(base, w.compare("ult", w.iota(width), left))
 
-    if not duplicate:
+    even = first.literal is not None and end.literal is not None and (end.literal - first.literal) % width == 0
+    if not (duplicate or even):
         with w.loop(first, end, width, saturate=True) as loop:
             partial(loop.index)
         return
@@ -171,7 +172,7 @@ def _deal(
         with w.loop(first, whole_end, width, saturate=True) as loop:
             points(loop.index, None)
         rest = Val(loop.index.text, "i64", w.level)
-    if first.literal is not None and end.literal is not None and (end.literal - first.literal) % width == 0:
+    if even:
         return
     with w.when(w.compare("slt", rest, end)):
         partial(rest)

@@ -73,6 +73,11 @@ class ExecutionPlace:
     versioned: bool = False
     """Whether the code here is one of two versions of a loop (`girih.back.llvm.lower.versions`)."""
 
+    @property
+    def careful(self) -> bool:
+        """Whether the code here is the version that is hardly ever executed: it should be short, not fast."""
+        return bool(self.doubtful)
+
 
 @dataclass(slots=True)
 class KernelGeometry:

@@ -268,7 +268,7 @@ def _for(code: KernelCode, op: For) -> None:
     carriers = carriers_of(code, op.carried)
     linear = _evenly(code, op, start, stop, step)
     groups = _carry_in(code, op, carriers)
-    if linear is None:
+    if linear is None or (code.place.careful and not linear.exact):
         results = _varying(code, op, carriers, groups, start, stop, step)
     elif linear.exact:
         results = _linear(code, op, carriers, groups, linear, stop.part, step)
@@ -375,7 +375,7 @@ def _linear(
 ) -> list[Val]:
     """The last carried values of a loop in which lane p goes over base + p * stride, + step, ...
 
-    It runs without a mask while all lanes are in it, then with one.
+    It runs without a mask while all lanes are in it, then with one; where code should be short, always with one.
     """
     w = code.w
     type = number_type(op.variable)
@@ -384,15 +384,16 @@ def _linear(
     distance: Val = integer(1) if step is None else wide_integer(code, step.part)
     end, distance = _positive_step(code, op, end, base, distance)
     bound = bound_of(code.scalar(op.start), end)
-    whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer((code.lanes - 1) * start.stride))
-    with w.loop(base, whole_end, distance, flat(groups), saturate=True) as loop:
-        linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
-        code.set(op.variable, Scalar(type, (), linear, bound))
-        bind(code, op.carried, carriers, regroup(loop.values, groups))
-        code.region(op.body)
-        loop.following = flat(enter(code, carriers, yielded(code, op.body))) if op.carried else []
-        index = loop.index
-    rest = Val(index.text, index.type, w.level)
+    rest, results = base, tuple(flat(groups))
+    if not code.place.careful:
+        whole_end = w.intrinsic("llvm.ssub.sat.i64", "i64", end, integer((code.lanes - 1) * start.stride))
+        with w.loop(base, whole_end, distance, flat(groups), saturate=True) as loop:
+            linear = Linear(w.convert("trunc", loop.index, narrow), start.stride, exact=True)
+            code.set(op.variable, Scalar(type, (), linear, bound))
+            bind(code, op.carried, carriers, regroup(loop.values, groups))
+            code.region(op.body)
+            loop.following = flat(enter(code, carriers, yielded(code, op.body))) if op.carried else []
+        rest, results = Val(loop.index.text, loop.index.type, w.level), loop.results
 
     def active(counter: Val) -> Val:
         # By distance: what a lane adds to the counter may pass the largest number.
@@ -408,7 +409,7 @@ def _linear(
         moved = w.saturated(counter, distance)
         return [moved, *following]
 
-    return list(w.repeat([rest, *loop.results], lambda values: w.any(active(values[0])), body)[1:])
+    return list(w.repeat([rest, *results], lambda values: w.any(active(values[0])), body)[1:])
 
 
 def _masked_iteration(

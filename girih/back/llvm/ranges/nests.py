@@ -24,6 +24,9 @@ _FUNCTION = 16
 _PIECE = 64
 """The components of a matrix that count as one instruction more; of a product it is four times as many terms."""
 
+_MOVED = 8
+"""The components that count as one instruction more where they go through the layout of a tensor as they are."""
+
 ElementAccess = Load | Store | AtomicLoad | AtomicStore | AtomicUpdate
 """The instructions that access one element of a memref for each work-item."""
 
@@ -141,4 +144,5 @@ def _weight(op: Op, matrices: Sequence[CoopMatrix]) -> int:
     if isinstance(op, CooperativeMatrixMulAdd) and isinstance(op.a.type, CoopMatrix):
         result = matrices[-1]
         return 1 + result.rows * result.columns * op.a.type.columns // (4 * _PIECE)
-    return 1 + max((type.rows * type.columns // _PIECE for type in matrices), default=0)
+    piece = _MOVED if isinstance(op, TensorAccess) and not op.regions else _PIECE
+    return 1 + max((type.rows * type.columns // piece for type in matrices), default=0)
