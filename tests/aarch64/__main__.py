@@ -3,7 +3,7 @@
 Run vectors of all instructions, kernels of the library and shaders run with their machine code alone in the emulator
 (`running.py`); launches with threads and signals run there as whole processes, whose kernels are compiled outside
 (`compiling.py`). With arguments for pytest, these tests run in the first way. The exit status is 1 if a test
-failed; where the system cannot be set up, it is said why, and the status is 0.
+failed, and 2 where the system cannot be set up, which standard error says why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.aarch64.compiling import PLACE, PYTHON, serve
-from tests.aarch64.emulator import CPUS, FOLDER, ROOT, command, environment, lacking, set_up
+from tests.aarch64.emulator import CPUS, FOLDER, ROOT, SetUpError, command, environment, set_up
 from tests.aarch64.running import CPU
 
 KERNELS: Sequence[Sequence[str]] = (
@@ -78,15 +78,11 @@ def main() -> int:
     parser.add_argument("--cpu", action="append", choices=list(CPUS), help="a processor; without it, all of them")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     known, rest = parser.parse_known_args()
-    reason = lacking()
-    if reason:
-        print(f"not tested on AArch64: {reason}")
-        return 0
     try:
         set_up()
-    except (OSError, subprocess.CalledProcessError) as error:
-        print(f"not tested on AArch64: packages cannot be fetched: {error}")
-        return 0
+    except SetUpError as error:
+        print(f"not tested on AArch64: {error}", file=sys.stderr)
+        return 2
     chosen = [Run(name, words) for name in known.cpu or CPUS for words in ([rest] if rest else KERNELS)]
     if not rest:
         chosen.append(Run((known.cpu or ["sve256"])[0], PROCESSES, whole=True))

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["CPUS", "FOLDER", "ROOT", "command", "environment", "lacking", "set_up"]
+__all__ = ["CPUS", "FOLDER", "ROOT", "SetUpError", "command", "environment", "is_ready", "set_up"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / "build" / "aarch64"
@@ -43,7 +43,11 @@ CPUS: Mapping[str, str] = {
 """QEMU's processors: without floats of 16 bits and the atomics of Armv8.1; with them; with vectors of SVE of a size."""
 
 
-def lacking() -> str:
+class SetUpError(Exception):
+    """The system cannot be set up; the text says why."""
+
+
+def _lacking() -> str:
     """What this machine lacks to set the system up, in words; empty if nothing."""
     tools = {"qemu-aarch64": "qemu-user", "apt-get": "apt", "dpkg-deb": "dpkg"}
     missing = [f"{tool} (Debian's package {package})" for tool, package in tools.items() if shutil.which(tool) is None]
@@ -56,9 +60,18 @@ def is_ready() -> bool:
 
 
 def set_up() -> None:
-    """Download and unpack the system. Raises `CalledProcessError` where a package is not to be had."""
+    """Download and unpack the system, if that has not been done. Raises `SetUpError`."""
+    if reason := _lacking():
+        raise SetUpError(reason)
     if _READY.exists():
         return
+    try:
+        _fetch()
+    except OSError as error:
+        raise SetUpError(f"the system cannot be unpacked: {error}") from None
+
+
+def _fetch() -> None:
     downloads = FOLDER / "downloads"
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (downloads / folder).mkdir(parents=True, exist_ok=True)
@@ -87,7 +100,10 @@ def set_up() -> None:
 
 
 def _run(*arguments: str) -> None:
-    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(arguments, check=False, capture_output=True, encoding="utf-8", errors="replace")
+    if done.returncode:
+        says = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise SetUpError(f"packages cannot be fetched: {Path(arguments[0]).name}: {says[-1]}")
 
 
 def command(cpu: str, *arguments: str) -> Sequence[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from tests.aarch64 import emulator
+from tests.aarch64.__main__ import main
 from tests.aarch64.compiling import PLACE, serve
 from tests.aarch64.emulator import CPUS, FOLDER, command, environment, is_ready
 
@@ -53,3 +57,35 @@ def test_kernels_a_pool_and_a_finding() -> None:
             check=False,
         )
     assert done.stdout.splitlines() == ["run.out_of_bounds (50000,)", "True True 2 256"], done.stderr
+
+
+def status_with(tools: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit status on a machine whose programs are some scripts, and where nothing has been set up."""
+    for name, script in tools.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(emulator, "FOLDER", folder)
+    monkeypatch.setattr(emulator, "_READY", folder / "ready")
+    monkeypatch.setattr(sys, "argv", ["tests.aarch64"])
+    return main()
+
+
+def test_a_machine_without_an_emulator_fails_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_with({"apt-get": "", "dpkg-deb": ""}, tmp_path, monkeypatch) == 2
+    assert capsys.readouterr().err == (
+        "not tested on AArch64: this machine has no qemu-aarch64 (Debian's package qemu-user)\n"
+    )
+
+
+def test_packages_that_are_not_to_be_had_fail_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offline = 'echo "W: no list" >&2; echo "E: Unable to locate package libstdc++6" >&2; exit 100'
+    tools = {"apt-get": offline, "dpkg-deb": "", "qemu-aarch64": ""}
+    assert status_with(tools, tmp_path, monkeypatch) == 2
+    assert capsys.readouterr().err == (
+        "not tested on AArch64: packages cannot be fetched: apt-get: E: Unable to locate package libstdc++6\n"
+    )
