@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from girih.back.llvm.cpu.machine.description import described
 from girih.commands.parts.reference import all_codes
 from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
 from girih.ops.tile import TILE_LANGUAGE
+from girih.runtime.cpu.machine import host_description
 from girih.runtime.targets import FORMS, PLANNED, PROGRAM_FORM, TARGETS, EmittedForm
 from tests.cli.helpers import AXPBY, girih, write
 
@@ -115,6 +117,15 @@ def test_every_fact_that_rules_need_is_shown() -> None:
 )
 def test_how_a_type_is_executed(name: str, type: str, words: str) -> None:
     assert words in girih("targets", name, "--format", "json").json["types"][type]
+
+
+def test_the_description_of_a_machine_is_the_one_that_code_is_made_by() -> None:
+    """Of this machine, with what the system says of its caches; of a processor by name, that of the table."""
+    machines = {
+        name: girih("targets", name, "--format", "json").json["device"]["machine"] for name in ("cpu", "cpu:a64fx")
+    }
+    assert machines == {"cpu": str(host_description()), "cpu:a64fx": str(described("a64fx"))}
+    assert machines["cpu:a64fx"] == "like a64fx; caches 64 KiB, 680 KiB, 0 KiB a core; 2 multiply-adds a cycle"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.numbers.values import register
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F32, PARTS, SCALARS, Boolean, MatrixScope, Number
-from girih.runtime.cpu.machine import amx_permitted
+from girih.runtime.cpu.machine import facts_of
 from girih.runtime.device import ExecutionSummary
 
 _PAIRS = "products of matrices by dot products of pairs"
@@ -17,10 +17,11 @@ _BITS = "moved as bits, products of matrices in f32; converted by integer instru
 def summary_of(cpu: Cpu) -> ExecutionSummary:
     """The summary of how code for a processor executes types and matrices, and of the processor itself."""
     host = Cpu.host()
-    facts, missing = CpuTarget.of(cpu, amx=cpu != host or amx_permitted()), cpu.missing_on(host)
+    facts, missing = facts_of(cpu), cpu.missing_on(host)
     return ExecutionSummary(
         {
             "processor": f"{cpu}, {cpu.triple}",
+            "machine": str(facts.machine),
             "vectors": f"{facts.registers} registers of {facts.vector_bytes} bytes",
             "runs here": f"no, this machine lacks {', '.join(missing)}" if missing else "yes",
         },

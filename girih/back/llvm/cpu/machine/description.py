@@ -43,7 +43,8 @@ class MachineDescription:
 
     def __str__(self) -> str:
         caches = f"caches {_size(self.l1_bytes)}, {_size(self.l2_bytes)}, {_size(self.l3_bytes)} a core"
-        found = [f"like {self.model}", caches, f"{self.multiply_adds} multiply-adds a cycle"]
+        begun = "1 multiply-add" if self.multiply_adds == 1 else f"{self.multiply_adds} multiply-adds"
+        found = [f"like {self.model}", caches, f"{begun} a cycle"]
         if self.dot_bf16:
             found.append(f"dot products of bf16 at {self.dot_bf16:.2g} of f32")
         return "; ".join(found)
