@@ -8,7 +8,7 @@ import pytest
 
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.assemble.processors import KNOWN
-from girih.back.llvm.cpu.machine.description import GENERIC, described
+from girih.back.llvm.cpu.machine.description import GENERIC, MachineDescription, described
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.ir.types import BF16, F16, I8
 from girih.program import compile_source
@@ -42,12 +42,26 @@ def test_every_processor_has_a_description() -> None:
         assert 16 << 10 <= found.l1_bytes < found.l2_bytes and 1 <= found.multiply_adds <= 4
 
 
-def cache(folder: Path, number: int, *words: str) -> None:
-    """A folder as Linux describes a cache: level, type, size, CPUs."""
-    place = folder / f"index{number}"
-    place.mkdir()
+def cache(system: Path, number: int, *words: str) -> None:
+    """What Linux says of a cache of the first CPU: level, type, size, CPUs; an empty word where it says nothing."""
+    place = system / "cpu0" / "cache" / f"index{number}"
+    place.mkdir(parents=True)
     for name, word in zip(("level", "type", "size", "shared_cpu_list"), words, strict=True):
-        (place / name).write_text(word + "\n")
+        if word:
+            (place / name).write_text(word + "\n")
+
+
+def cores(system: Path, threads: dict[int, str]) -> None:
+    """What Linux says of the threads of the cores that CPUs are of."""
+    for cpu, listed in threads.items():
+        place = system / f"cpu{cpu}" / "topology"
+        place.mkdir(parents=True)
+        (place / "thread_siblings_list").write_text(listed + "\n")
+
+
+def sizes(found: MachineDescription) -> tuple[int, int, int]:
+    """The sizes of caches, in KiB."""
+    return found.l1_bytes >> 10, found.l2_bytes >> 10, found.l3_bytes >> 10
 
 
 def test_caches_are_those_that_the_system_lists(tmp_path: Path) -> None:
@@ -56,8 +70,39 @@ def test_caches_are_those_that_the_system_lists(tmp_path: Path) -> None:
     cache(tmp_path, 2, "2", "Unified", "4M", "0-1")
     cache(tmp_path, 3, "3", "Unified", "49152K", "0-3,8-11")
     found = with_caches(described("haswell"), tmp_path)
-    assert (found.l1_bytes, found.l2_bytes, found.l3_bytes) == (64 << 10, 2 << 20, 6 << 20)
+    assert sizes(found) == (64, 2048, 6144)
     assert (found.model, found.multiply_adds) == ("haswell", 2)
+
+
+def test_threads_of_a_core_are_one_core(tmp_path: Path) -> None:
+    """Four cores of two threads each, whose second ones have the higher numbers, and two cores of one thread."""
+    cache(tmp_path, 0, "1", "Data", "48K", "0,6")
+    cache(tmp_path, 1, "2", "Unified", "2M", "0,6")
+    cache(tmp_path, 2, "3", "Unified", "24M", "0-9")
+    cores(tmp_path, {cpu: f"{cpu},{cpu + 6}" for cpu in range(4)})
+    cores(tmp_path, {cpu + 6: f"{cpu},{cpu + 6}" for cpu in range(4)})
+    cores(tmp_path, {4: "4", 5: "5"})
+    assert sizes(with_caches(described("alderlake"), tmp_path)) == (48, 2048, 4096)
+
+
+@pytest.mark.parametrize(
+    ("threads", "l3"),
+    [
+        ({}, 3),
+        ({0: "0-1", 1: "0-1"}, 4),
+        ({0: "", 1: "nonsense", 2: "3-2", 3: "0-x"}, 3),
+        (dict.fromkeys(range(4), "0-15"), 3),
+        ({0: "2-3", 1: "2-3", 2: "0-1", 3: "0-1"}, 3),
+        (dict.fromkeys(range(4), "0-99999999999999999999"), 3),
+        (dict.fromkeys(range(4), "0-3"), 12),
+    ],
+    ids=("no lists", "some lists", "no numbers", "all are one core", "those of others", "endless", "four threads"),
+)
+def test_what_systems_say_of_threads(tmp_path: Path, threads: dict[int, str], l3: int) -> None:
+    """Four CPUs share 12 MiB; where nothing credible is said of their cores, each is one."""
+    cache(tmp_path, 0, "3", "Unified", "12M", "0-3")
+    cores(tmp_path, threads)
+    assert with_caches(described("haswell"), tmp_path).l3_bytes == l3 << 20
 
 
 def test_caches_that_cannot_be_true_are_left_out(tmp_path: Path) -> None:
@@ -67,6 +112,10 @@ def test_caches_that_cannot_be_true_are_left_out(tmp_path: Path) -> None:
     cache(tmp_path, 1, "2", "Unified", "lots", "x-y")
     cache(tmp_path, 2, "3", "Unified", "900000000K", "0")
     cache(tmp_path, 3, "7", "Unified", "64K", "0")
+    cache(tmp_path, 4, "2", "Unified", "1M", "")
+    cache(tmp_path, 5, "2", "Unified", "1M", "1-2")
+    cache(tmp_path, 6, "2", "Unified", "1M", "0-99999999999")
+    cache(tmp_path, 7, "", "", "", "")
     assert with_caches(table, tmp_path) == table
 
 

@@ -70,7 +70,7 @@ def amx_permitted() -> bool:
 def host_description() -> MachineDescription:
     """The description of this machine's processor."""
     cpu = Cpu.host()
-    found = with_caches(described(cpu.name), Path("/sys/devices/system/cpu/cpu0/cache"))
+    found = with_caches(described(cpu.name), Path("/sys/devices/system/cpu"))
     if cpu.has("avx512bf16") and not found.dot_bf16:
         found = replace(found, dot_bf16=_kept_rate(cpu))
     return found
@@ -80,23 +80,38 @@ _PLAUSIBLE = {1: (8 << 10, 1 << 20), 2: (64 << 10, 64 << 20), 3: (256 << 10, 256
 """The sizes that caches may have, by level: others are what a hypervisor made up."""
 
 
-def with_caches(table: MachineDescription, folder: Path) -> MachineDescription:
-    """A description with the sizes of caches that Linux lists in a folder; shared ones are shared out to CPUs.
+_MOST_THREADS = 8
+"""The threads that a core may have; POWER has eight. Of more, a hypervisor says that they are all of one core."""
 
-    Two threads of a core are two CPUs, since a launch has a thread for each.
+_MOST_CPUS = 1 << 16
 
-    Sizes that are missing or cannot be true are those of the table.
+
+def with_caches(table: MachineDescription, system: Path) -> MachineDescription:
+    """A description with the sizes of caches that Linux lists for its first CPU; shared ones are shared out to cores.
+
+    `system` is the folder with a folder for each CPU. Threads of one core are several CPUs, but one core: what they
+    share with nobody else is the core's own. CPUs of which it is not said, or cannot be true, are cores of their own.
+
+    Sizes that are missing or cannot be true are those of the table, and so are those of caches that the first CPU is
+    not among the users of.
     """
     sizes = {1: table.l1_bytes, 2: table.l2_bytes, 3: table.l3_bytes}
-    for entry in sorted(folder.glob("index*")):
+    for entry in sorted((system / "cpu0" / "cache").glob("index*")):
         level, kind, size, sharing = (_word(entry / name) for name in ("level", "type", "size", "shared_cpu_list"))
-        if kind == "Instruction" or level not in ("1", "2", "3"):
+        users = _cpus(sharing)
+        if kind == "Instruction" or level not in ("1", "2", "3") or 0 not in users:
             continue
         least, most = _PLAUSIBLE[int(level)]
-        share = _bytes(size) // max(_count(sharing), 1)
+        share = _bytes(size) // len({_core(system, cpu) for cpu in users})
         if least <= share <= most:
             sizes[int(level)] = share
     return replace(table, l1_bytes=sizes[1], l2_bytes=sizes[2], l3_bytes=sizes[3])
+
+
+def _core(system: Path, cpu: int) -> int:
+    """The core of a CPU: the number of its first thread."""
+    threads = _cpus(_word(system / f"cpu{cpu}" / "topology" / "thread_siblings_list"))
+    return min(threads) if cpu in threads and len(threads) <= _MOST_THREADS else cpu
 
 
 def _word(path: Path) -> str:
@@ -112,14 +127,16 @@ def _bytes(size: str) -> int:
     return int(number) << {"K": 10, "M": 20}[unit] if number.isdecimal() and unit in ("K", "M") else 0
 
 
-def _count(sharing: str) -> int:
-    """The number of CPUs in a list such as `0-3,8-11`; 0 where it is none."""
-    found = 0
-    for part in sharing.split(","):
+def _cpus(listed: str) -> frozenset[int]:
+    """The CPUs in a list such as `0-3,8-11`; none where it is not one."""
+    found: set[int] = set()
+    for part in listed.split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal():
-            found += int(last) - int(first) + 1 if last.isdecimal() else 1
-    return found
+        ends = (first, last or first)
+        if not all(end.isdecimal() and len(end) < 6 and int(end) < _MOST_CPUS for end in ends):
+            return frozenset()
+        found.update(range(int(ends[0]), int(ends[1]) + 1))
+    return frozenset(found)
 
 
 def _kept_rate(cpu: Cpu) -> float:
