@@ -24,7 +24,7 @@ from girih.back.llvm.emit.text import GENERAL_REGISTERS, ModuleText, Operand, Va
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFrame, geometry_of
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
-from girih.back.llvm.lower.launch.reporter import reporter
+from girih.back.llvm.lower.launch.reporter import report
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
@@ -150,7 +150,7 @@ class CoroutineCode(OneLaneCode):
         spmd = self.place.kind is RegionKind.SPMD
         own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
         where = (self.number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
-        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        report(w, self.record, site, where, values)
         w.jump("final")
 
 

@@ -1,6 +1,7 @@
 """`girih.facts.overlap.first_shared` as code: a function in LLVM IR, which is written where it is needed.
 
 It is hardly ever called, so it keeps the general registers: code around a call does not differ from code without it.
+LLVM compiles it without its passes, which take most of the time of a function that is not worth it.
 What it needs to know of two boxes it finds in a table, and so does who reports what it found.
 """
 
@@ -95,7 +96,7 @@ def _write_routine(module: ModuleText) -> None:
     w = Writer(
         module,
         f"define internal preserve_mostcc i64 @{_NAME}(ptr readonly %table, i64 %distance, i64 %modes, "
-        "i64 %other.modes) noinline nounwind cold",
+        "i64 %other.modes) noinline optnone nounwind cold",
     )
     table, distance = Val("%table", "ptr"), Val("%distance", "i64")
     nothing = integer(0)

@@ -19,7 +19,7 @@ from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, integer, wide, zero
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.launch.record import RECORD_ASKING
-from girih.back.llvm.lower.launch.reporter import reporter
+from girih.back.llvm.lower.launch.reporter import report
 from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.values import Linear, Scalar, natural, uniform
 from girih.facts import findings
@@ -164,7 +164,7 @@ class CpuCode(KernelCode):
         w = self.w
         spmd = self.place.kind is RegionKind.SPMD
         where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
-        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        report(w, self.record, site, where, values)
         self.exit()
 
 

@@ -1,6 +1,11 @@
-"""The function that fills a failure record: one per module for each number of values that it reports."""
+"""The functions that fill a failure record: one per module for each number of values, in steps of a few.
+
+A function takes LLVM longer than a few more arguments, so that most kernels have a single one.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.emit.writer import Writer
@@ -15,12 +20,23 @@ from girih.back.llvm.lower.launch.record import (
     WRITTEN,
 )
 
+_TOGETHER = 4
+"""Numbers of values in steps of this have one function."""
 
-def reporter(module: ModuleText, count: int) -> str:
-    """The name of the function that claims a failure record and fills it, unless another thread did.
 
-    Its arguments: the record, the number of the site as `i32`, work-group, subgroup, lane and `count` values as `i64`.
+def report(w: Writer, record: Val, site: int, where: Sequence[Val], values: Sequence[Val]) -> None:
+    """Claim a failure record and fill it, unless another thread did.
+
+    `where` is work-group, subgroup and lane; all numbers but `site` are `i64`.
     """
+    count = max(1, -(-len(values) // _TOGETHER)) * _TOGETHER
+    # Who reads the record knows how many values the site has.
+    filled = [integer(0)] * (count - len(values))
+    w.run(_reporter(w.module, count), record, integer(site, "i32"), *where, *values, *filled)
+
+
+def _reporter(module: ModuleText, count: int) -> str:
+    """The name of the function for so many values, which is written if it is not there."""
     name = f"girih.found.{count}"
     if name in module.helpers:
         return name
@@ -29,7 +45,7 @@ def reporter(module: ModuleText, count: int) -> str:
     listed = "".join(f", {v}" for v in values)
     header = (
         f"define internal void @{name}(ptr %record, i32 %site, i64 %group, i64 %subgroup, i64 %lane{listed}) "
-        "noinline cold nounwind"
+        "noinline optnone cold nounwind"
     )
     w = Writer(module, header)
     record = Val("%record", "ptr")
