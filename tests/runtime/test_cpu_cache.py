@@ -19,11 +19,11 @@ import girih
 from girih.back.llvm.assemble.assembler import Cpu, llvm_version
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.front.text.parser import parse_text
-from girih.ir.limits import DeviceLimits
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
 from girih.runtime import cache
 from girih.runtime.cache import Cache, CacheWarning, digest, kernel_key
-from girih.runtime.cpu.executor import linked, lowered
+from girih.runtime.cpu.executor import compiled, linked, lowered
 from girih.runtime.cpu.launcher import launcher, launcher_text
 from girih.source import Source
 from tests.ir.tiny import TINY
@@ -424,6 +424,16 @@ def test_keys_differ_in_everything_that_matters() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert kernel_key(a, "bounds", "x:y") == keys[0]
+
+
+def test_code_has_lines_for_debuggers_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = girih.parse("func @f(%A: memref<f32x2>, %a: f32) {\n  store %a, %A[0]\n}\n").functions[0]
+    for wanted in ("", "1"):
+        before = set(folder.glob("*.code"))
+        monkeypatch.setenv("GIRIH_DEBUGGER", wanted)
+        assert (b".debug_line" in compiled(function, Cpu.host(), "off", DEFAULT_LIMITS).object) == bool(wanted)
+        linked(function, Cpu.host(), "off")
+        assert len(set(folder.glob("*.code")) - before) == 1
 
 
 def test_one_text_in_two_languages_is_two_kernels(folder: Path) -> None:

@@ -59,7 +59,7 @@ class CpuDevice:
         if form == "remarks":
             return "\n\n".join(remark.render() for remark in self.remarks(function, settings, limits))
         if form == "llvm":
-            return lowered(function, self.cpu, settings["checks"], limits).text
+            return lowered(function, self.cpu, settings["checks"], limits, lines=True).text
         return assembled(function, self.cpu, settings["checks"], limits)
 
     def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:

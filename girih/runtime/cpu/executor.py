@@ -86,13 +86,15 @@ def _missing_here(function: Function, cpu: Cpu) -> tuple[str, ...]:
 
 
 def assembled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
-    """The kernel as assembly. Raises `CompileError` for a kernel that the target refuses."""
-    made = lowered(function, cpu, checks, limits)
+    """The kernel as assembly, with lines of the program. Raises `CompileError` for a kernel that the target refuses."""
+    made = lowered(function, cpu, checks, limits, lines=True)
     return assembly(made.text, cpu, made.optimize)
 
 
-def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> Lowered:
-    """The kernel as LLVM IR, with what a launch must know of it.
+def lowered(
+    function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS, *, lines: bool = False
+) -> Lowered:
+    """The kernel as LLVM IR, with what a launch must know of it; with `lines`, it says where instructions come from.
 
     Raises `CompileError` for a kernel that the target refuses, and `InternalError` for a defect of girih.
     """
@@ -101,7 +103,7 @@ def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DE
 
     try:
         with recursion_room():
-            return lower(function, target_of(function, cpu), checks=checks == "bounds", limits=limits)
+            return lower(function, target_of(function, cpu), checks=checks == "bounds", limits=limits, lines=lines)
     except (GirihError, MemoryError):
         raise
     except Exception as error:
@@ -112,11 +114,13 @@ def lowered(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DE
 def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> CpuKernel:
     """The kernel in memory, compiled now or before. Raises `CompileError` for a kernel that the target refuses."""
     from girih.runtime.cache import Cache, kernel_key
+    from girih.runtime.cpu.jit import for_debuggers
     from girih.runtime.cpu.kernel import CpuKernel
     from girih.runtime.cpu.machine import code_identity
 
     cache = Cache.standard()
-    key = kernel_key(function, checks, code_identity(function, cpu), limits)
+    lines = ":lines" if for_debuggers() else ""
+    key = kernel_key(function, checks, code_identity(function, cpu) + lines, limits)
     kept = _kept(function, cache, key)
     if kept is not None:
         return kept
@@ -127,7 +131,9 @@ def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEF
 
 def compiled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits) -> CompiledKernel:
     """The kernel with its object file, compiled now. Raises `CompileError` for a kernel that the target refuses."""
-    made = lowered(function, cpu, checks, limits)
+    from girih.runtime.cpu.jit import for_debuggers
+
+    made = lowered(function, cpu, checks, limits, lines=for_debuggers())
     return replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
 
 

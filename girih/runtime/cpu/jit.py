@@ -19,7 +19,7 @@ from girih.back.llvm.assemble.assembler import LLVM, llvm
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 
-__all__ = ["Linked", "is_exported", "keep_forever", "link"]
+__all__ = ["Linked", "for_debuggers", "is_exported", "keep_forever", "link"]
 
 _GONE: list[Any] = []
 """Code that is no longer needed, until the next thread that may use LLVM unloads it."""
@@ -48,9 +48,14 @@ def _unload() -> None:
         _GONE.pop().close()
 
 
+def for_debuggers() -> bool:
+    """Whether code is for debuggers, too: it is shown to them, with lines."""
+    return os.environ.get("GIRIH_DEBUGGER") == "1"
+
+
 @lru_cache(maxsize=1)
 def _linkers() -> _Linkers:
-    made = _Linkers(debugger=os.environ.get("GIRIH_DEBUGGER") == "1")
+    made = _Linkers(debugger=for_debuggers())
     keep_forever(made)
     return made
 

@@ -75,7 +75,7 @@ def lowered(function: Function) -> str:
     geometry = geometry_of(function, DEFAULT_LIMITS)
     module = ModuleText({"i16": "h", "i32": "r", "i64": "l"})
     debug = DebugInfo(module, function.name, function.name, function.span)
-    w = Writer(module, f"define void @{function.name}(ptr %arguments, i32 %thread) !dbg {debug.subprogram}")
+    w = Writer(module, f"define void @{function.name}(ptr %arguments, i32 %thread){debug.attached}")
     w.location = debug.at(function.span)
     arguments, thread = Val("%arguments", "ptr"), w.convert("zext", Val("%thread", "i32"), "i64")
     constants = constants_of(function)

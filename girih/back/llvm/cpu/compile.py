@@ -41,15 +41,23 @@ class Lowered:
 
 
 def lower(
-    function: Function, target: CpuTarget, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
+    function: Function,
+    target: CpuTarget,
+    *,
+    checks: bool = True,
+    limits: DeviceLimits = DEFAULT_LIMITS,
+    lines: bool = False,
 ) -> Lowered:
-    """The LLVM IR of a checked function. Raises `CompileError` for instructions that the target refuses."""
+    """The LLVM IR of a checked function; with `lines`, instructions say which line of the program they come from.
+
+    Raises `CompileError` for instructions that the target refuses.
+    """
     lowerings = _lowerings(function)
     refuse_unknown(function, lowerings, "cpu")
     geometry = geometry_of(function, limits)
     module = ModuleText(GENERAL_REGISTERS)
     symbol = f"girih.{function.name}"
-    debug = DebugInfo(module, function.name, symbol, function.span)
+    debug = DebugInfo(module, function.name, symbol, function.span, lines=lines)
     w = Writer(module, _header(symbol, debug))
     w.location = debug.at(function.span)
     constants = constants_of(function)
@@ -129,7 +137,7 @@ def _header(symbol: str, debug: DebugInfo, linkage: str = "") -> str:
     return (
         f'define {linkage}void @"{symbol}"'
         "(ptr noalias readonly %arguments, ptr noalias %workspace, i64 %first, i64 %last) "
-        f'nounwind "prefer-vector-width"="512" !dbg {debug.subprogram}'
+        f'nounwind "prefer-vector-width"="512"{debug.attached}'
     )
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.capture import Capture, rewritten
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, integer, lanes, scalar, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import ExecutionPlace, MemoryFrame
@@ -75,10 +74,10 @@ def _write_coroutine(code: CpuCode, op: Parallel, capture: Capture) -> tuple[str
     """The name of the function of one subgroup, and the bytes of the workspace that it needs."""
     name = f"{code.debug.linkage_name}.parallel{len(code.module.functions)}"
     span = op.span
-    debug = DebugInfo(code.module, name, name, span)
+    debug = code.debug.of_part(name, span)
     header = (
         f"define internal ptr @{name}(ptr %context, i64 %subgroup, ptr %workspace) "
-        f"presplitcoroutine noinline !dbg {debug.subprogram}"
+        f"presplitcoroutine noinline{debug.attached}"
     )
     w = Writer(code.module, header)
     w.location = debug.at(span)

@@ -1,4 +1,8 @@
-"""Debug information: every instruction carries the line and column of the program that it comes from."""
+"""Debug information: every instruction carries the line and column of the program that it comes from.
+
+Only debuggers, and whoever reads code, look at it, and LLVM takes a tenth longer for functions that have it, so that
+it may be left out.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,21 @@ from girih.source import NOWHERE, Source, Span
 
 
 class DebugInfo:
-    """The debug information of one function, as metadata of its module."""
+    """The debug information of one function, as metadata of its module; nothing without `lines`.
 
-    def __init__(self, module: ModuleText, name: str, linkage_name: str, span: Span) -> None:
+    `attached` is the end of the first line of the function's definition.
+    """
+
+    def __init__(self, module: ModuleText, name: str, linkage_name: str, span: Span, *, lines: bool = True) -> None:
         self.linkage_name = linkage_name
-        self._module = module
+        self._module, self._lines = module, lines
+        self.attached = ""
+        if lines:
+            self._describe(name, span)
+
+    def _describe(self, name: str, span: Span) -> None:
+        """Write the metadata of the function."""
+        module, linkage_name = self._module, self.linkage_name
         self._known: dict[tuple[Source, int, int], str] = {}
         self._scopes: dict[Source, str] = {}
         self._source = span.source
@@ -24,19 +38,26 @@ class DebugInfo:
             "isOptimized: true, runtimeVersion: 0, emissionKind: LineTablesOnly)"
         )
         types = module.note("!DISubroutineType(types: !{})")
-        self.subprogram = module.note(
+        self._subprogram = module.note(
             f'distinct !DISubprogram(name: "{_quoted(name)}", linkageName: "{_quoted(linkage_name)}", '
             f"scope: {self._file}, file: {self._file}, line: {line}, type: {types}, scopeLine: {line}, "
             f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {unit})"
         )
+        self.attached = f" !dbg {self._subprogram}"
         version = module.note('!{i32 2, !"Debug Info Version", i32 3}')
         dwarf = module.note('!{i32 7, !"Dwarf Version", i32 4}')
         units = module.named.get("llvm.dbg.cu")
         module.named["llvm.dbg.cu"] = f"{units[:-1]}, {unit}}}" if units else f"!{{{unit}}}"
         module.named.setdefault("llvm.module.flags", f"!{{{version}, {dwarf}}}")
 
+    def of_part(self, name: str, span: Span) -> DebugInfo:
+        """The debug information of a function for a part of this one."""
+        return DebugInfo(self._module, name, name, span, lines=self._lines)
+
     def at(self, span: Span) -> str:
         """The end of the text of an instruction that comes from a place of the program: its metadata."""
+        if not self._lines:
+            return ""
         line, column = _line(span)
         place = (span.source, line, column)
         found = self._known.get(place)
@@ -50,10 +71,10 @@ class DebugInfo:
         """The scope of a place: the function itself, or, for one in another source, a part of it in that file."""
         source = span.source
         if source is self._source or span is NOWHERE:
-            return self.subprogram
+            return self._subprogram
         if source not in self._scopes:
             file = self._file_of(source.name)
-            part = f"!DILexicalBlockFile(scope: {self.subprogram}, file: {file}, discriminator: 0)"
+            part = f"!DILexicalBlockFile(scope: {self._subprogram}, file: {file}, discriminator: 0)"
             self._scopes[source] = self._module.note(part)
         return self._scopes[source]
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from girih.back.llvm.cpu.machine.capture import rewritten
 from girih.back.llvm.cpu.machine.work_group import anyone_waits
-from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import Val, stored_bytes, stored_type
 from girih.back.llvm.emit.writer import Writer
 from girih.facts import remarks
@@ -194,10 +193,10 @@ class _Stretch:
         self._homes, self._outer = homes, homes.code
         outer, module = self._outer, self._outer.module
         self._name = f"{outer.debug.linkage_name}.stretch{len(module.functions)}"
-        debug = DebugInfo(module, self._name, self._name, first.span)
+        debug = outer.debug.of_part(self._name, first.span)
         header = (
             f"define internal i1 @{self._name}(ptr noalias %workspace) "
-            f'noinline nounwind "prefer-vector-width"="512" !dbg {debug.subprogram}'
+            f'noinline nounwind "prefer-vector-width"="512"{debug.attached}'
         )
         w = self._w = Writer(module, header)
         w.location = debug.at(first.span)
