@@ -70,11 +70,14 @@ def _swizzle(given: TensorMap, words: NDArray[np.int64]) -> None:
 
 
 def _tiled(given: TensorMap, words: NDArray[np.int64]) -> None:
-    """The dimensions of rows, outermost last; those that there are not have one position at coordinate 0."""
+    """The dimensions of rows, innermost first; those that there are not have one position at coordinate 0.
+
+    The first one has the rows side by side, which routines copy in one loop, fetching ahead.
+    """
     first = 0 if given.slice_bytes else 1
-    for number in range(DIMENSIONS):
-        base = layout.dimension(number)
-        there = first <= number < given.rank
+    for place in range(DIMENSIONS):
+        base, number = layout.dimension(place), place + first
+        there = number < given.rank
         words[base + layout.OPERAND] = number if there else NO_OPERAND
         words[base + layout.SIZE] = given.global_dim[number] if there else 1
         words[base + layout.STRIDE] = given.strides[number] if there else 0

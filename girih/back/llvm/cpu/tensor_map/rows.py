@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
@@ -19,6 +18,9 @@ AHEAD = 8
 
 WIDE = 64
 """The bytes that are moved, and fetched, at a time where nothing but their place changes."""
+
+AT_ONCE = 4
+"""So many times `WIDE` bytes are moved between two branches."""
 
 _LONG = 1024
 """Rows of more bytes are streams that processors fetch ahead by themselves."""
@@ -67,30 +69,57 @@ class RowCopy(ABC):
         w = self.w
         type = f"<{count} x i8>"
         if self.stores:
-            w.store(w.load(type, here, CHUNK), there, 1)
+            # Where a row begins in the middle of a line, so do its bytes in local memory.
+            w.store(w.load(type, here, 1), there, 1)
         else:
             w.store(w.load(type, there, 1), here, CHUNK)
 
     def simple_rows(self, number: Val, offset: Val, count: Val, stride: Val) -> None:
         """Write the copy of rows that are copied as they are, from the one with this number and offset on."""
         w = self.w
-        distance = w.select(w.compare("sle", self.row_bytes, integer(_LONG)), w.mul(stride, AHEAD), integer(0))
+        short = w.compare("sle", self.row_bytes, integer(_LONG))
+        distance = w.select(short, w.mul(stride, AHEAD), integer(0))
+        # Behind the last rows come, where work-groups go along dimension 0, the first rows of the next box.
+        onwards = w.add(self.row_bytes, w.mul(stride, w.sub(integer(AHEAD), count)))
+        onwards = w.select(short, onwards, integer(0))
+        rest = w.sub(count, AHEAD)
+
         with w.loop(0, count) as rows:
             beginning = w.add(offset, w.mul(rows.index, stride))
-            self._simple_row(w.add(number, rows.index), beginning, lambda byte: w.at(byte, distance))
+            further = w.select(w.compare("slt", rows.index, rest), distance, onwards)
+            self._simple_row(w.add(number, rows.index), beginning, further)
 
-    def _simple_row(self, number: Val, offset: Val, ahead: Callable[[Val], Val] | None) -> None:
-        """Write the copy of a row as it is; `ahead` says what is fetched for a later one."""
+    def _simple_row(self, number: Val, offset: Val, ahead: Val | None) -> None:
+        """Write the copy of a row as it is; `ahead` is how far what is fetched for a later one lies from it."""
         w = self.w
-        wide = w.binary("and", self.row_bytes, -WIDE)
         there, here = w.at(self.base, w.add(offset, self.start)), w.at(self.local, w.mul(number, self.pitch))
-        with w.loop(0, wide, WIDE) as loop:
-            byte = w.at(there, loop.index)
-            if ahead is not None:
-                w.prefetch(ahead(byte), write=self.stores)
-            self.between(byte, w.at(here, loop.index), WIDE)
-        with w.loop(wide, self.row_bytes, CHUNK) as loop:
-            self.between(w.at(there, loop.index), w.at(here, loop.index), CHUNK)
+
+        def moved(start: Operand, stop: Operand, count: int, times: int = 1) -> None:
+            with w.loop(start, stop, times * count) as loop:
+                for step in range(0, times * count, count):
+                    byte = w.at(w.at(there, loop.index), step)
+                    if ahead is not None and count == WIDE:
+                        w.prefetch(w.at(byte, ahead), write=self.stores)
+                    self.between(byte, w.at(w.at(here, loop.index), step), count)
+
+        first = self._before_line(there) if self.stores else integer(0)
+        if self.stores:
+            moved(0, first, CHUNK)
+        rest = w.sub(self.row_bytes, first)
+        long, wide = (w.add(first, w.binary("and", rest, -size)) for size in (WIDE * AT_ONCE, WIDE))
+        moved(first, long, WIDE, AT_ONCE)
+        moved(long, wide, WIDE)
+        moved(wide, self.row_bytes, CHUNK)
+
+    def _before_line(self, there: Val) -> Val:
+        """The bytes of a row before the first whole line of global memory, if pieces lead to it; else 0.
+
+        A store that two lines share takes twice as long as two that do not, a load hardly longer.
+        """
+        w = self.w
+        missing = w.binary("and", w.sub(integer(0), w.convert("ptrtoint", there, "i64")), WIDE - 1)
+        pieces = w.compare("eq", w.binary("and", missing, CHUNK - 1), integer(0))
+        return w.smaller(w.select(pieces, missing, integer(0)), self.row_bytes)
 
     def any_row(self, number: Val, offset: Val, inside: Val) -> None:
         """Write the copy of a row, in the simple way where that is right."""
@@ -217,7 +246,7 @@ def _innermost(rows: RowCopy, one: _Dimension, number: Val, offset: Val, inside:
 def each_gathered_row(rows: RowCopy) -> None:
     """Write a loop over four rows of a matrix (004 5.5.3.4)."""
     w = rows.w
-    one = _Dimension(rows, 1)
+    one = _Dimension(rows, 0)
     with w.loop(0, 4) as loop:
         rows.fetch(w.mul(rows.operand(w.add(loop.index, 1)), one.stride))
     with w.loop(0, 4) as loop:
