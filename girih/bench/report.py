@@ -112,7 +112,8 @@ _COLUMNS: Mapping[str, Cell] = {
 def title(group: str, rows: Sequence[Measurement]) -> str:
     """The title of a group's table, with the checks that its kernels had."""
     checks = dict.fromkeys(row.checks for row in rows if row.seconds is not None)
-    compared = ", compared with checks" if any(row.value(CHECKS) is not None for row in rows) else ""
+    other = "checks" if "off" in checks else "none"
+    compared = f", compared with {other}" if any(row.value(CHECKS) is not None for row in rows) else ""
     return ", checks ".join([TITLES.get(group, group), *checks]) + compared
 
 

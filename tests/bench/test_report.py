@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from girih.bench.measuring.rows import Measurement, Versus
@@ -48,6 +50,7 @@ def test_a_comparison_of_checks_has_a_direction() -> None:
     row = Measurement("own", "@axpby on 1", 2e-3, figures={"checks": 1.25}, checks="off")
     assert cells([row])["time with checks / without"] == ["1.25"]
     assert title("own", [row]) == "Kernel, checks off, compared with checks"
+    assert title("own", [replace(row, checks="bounds")]) == "Kernel, checks bounds, compared with none"
 
 
 def test_other_processes_are_said_beside_the_row() -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from girih.bench.measuring.context import Array, MeasuringContext, MissingPeerError, find_peers
-from girih.bench.measuring.work import Peer, Work, WrongResultError, compare, measure, verify
+from girih.bench.measuring.timing import Samples
+from girih.bench.measuring.work import OTHER, OURS, Peer, Work, WrongResultError, compare, measure, verify
 from girih.bench.peers import libxsmm
 
 QUICK = MeasuringContext(quick=True, peers={"numpy": np})
@@ -63,6 +64,17 @@ def test_checks_and_ratios_become_figures() -> None:
     row = measure(QUICK, "gemm", "tiny", both)
     assert set(row.figures) == {"checks"}
     assert set(row.against) == {"numpy"}
+
+
+def test_checks_cost_the_same_whichever_mode_is_compared_with_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = writing(np.zeros((2, 2)), EXPECTED)
+    seconds = {"off": 2.0, "bounds": 3.0}
+    for main, other in (("off", "bounds"), ("bounds", "off")):
+        samples = Samples({OURS: [seconds[main]], OTHER: [seconds[other]]})
+        monkeypatch.setattr("girih.bench.measuring.work.interleaved", lambda *_, samples=samples: samples)
+        both = Work({main: work.calls["off"], other: work.calls["off"]}, work.output, EXPECTED, 0.0)
+        row = measure(QUICK, "gemm", "tiny", both)
+        assert (row.checks, row.seconds, row.figures) == (main, seconds[main], {"checks": 1.5})
 
 
 def test_a_missing_peer_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Measuremen
 from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved, rest_for
 
 OURS = "girih"
-CHECKED = "girih, checked"
+OTHER = "girih, other checks"
 PEAK, STREAM = "peak", "stream"
 
 
@@ -67,7 +67,7 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
     main, *others = work.calls
     functions: dict[str, Call] = {OURS: work.calls[main], **{key: peer.call for key, peer in peers.items()}}
     if others:
-        functions[CHECKED] = work.calls[others[0]]
+        functions[OTHER] = work.calls[others[0]]
     meters = _meters(work)
     functions |= {key: meter.call for key, meter in meters.items()}
     samples = interleaved(functions, context.effort, clock_for(context.threads), rest_for(context.threads))
@@ -81,7 +81,7 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
         bytes=work.bytes,
         type=work.type,
         against={key: Versus(samples.median(key), samples.ratio(key, OURS)) for key in peers},
-        figures=_figures(work, samples, meters, context.threads, checked=bool(others)),
+        figures=_figures(work, samples, meters, context.threads),
         note=note,
     )
 
@@ -95,16 +95,15 @@ def _meters(work: Work) -> dict[str, Meter]:
     return meters
 
 
-def _figures(
-    work: Work, samples: Samples, meters: Mapping[str, Meter], threads: int, *, checked: bool
-) -> dict[str, float]:
+def _figures(work: Work, samples: Samples, meters: Mapping[str, Meter], threads: int) -> dict[str, float]:
+    main, *others = work.calls
     figures: dict[str, float] = {}
     if PEAK in meters and work.flops:
         figures[OF_PEAK] = work.flops / meters[PEAK].amount / threads * samples.ratio(PEAK, OURS)
     if STREAM in meters and work.bytes:
         figures[OF_BANDWIDTH] = work.bytes / meters[STREAM].amount * samples.ratio(STREAM, OURS)
-    if checked:
-        figures[CHECKS] = samples.ratio(CHECKED, OURS)
+    if others:
+        figures[CHECKS] = samples.ratio(OTHER, OURS) if main == "off" else samples.ratio(OURS, OTHER)
     return figures
 
 
