@@ -260,6 +260,46 @@ func @f(%A: memref<f32x?> {alignment=16}, %B: memref<f32x?x?>, %n: index, %size:
 
 HUGE = 2**62
 
+PARTS = """
+func @f(%A: memref<f32x?x?>, %B: memref<f32x?>, %n: index, %from: index) {
+    %zero = constant 0 : index
+    %one = constant 1 : index
+    %two = constant 2 : index
+    %three = constant 3 : index
+    for %i = %zero, %n {
+        %twice = mul %i, %two : index
+        %begin = add %twice, %from : index
+        %part = subview %A[%begin:%three, %i] : memref<f32x?>
+        %x = load %part[%one] : f32
+        store %x, %B[%i]
+    }
+}"""
+
+VIEWS = """
+func @f(%A: memref<i32x4x?x?>, %n: index) attributes {subgroup_size=8, work_group_size=[8, 1]} {
+    parallel {
+        %zero = constant 0 : index
+        %lane = subgroup_local_id : i32
+        %own = cast %lane : index
+        %line = fuse %A[0, 1] : memref<i32x?x?>
+        for %i = %zero, %n {
+            %part = subview %line[%i:4, %own:1] : memref<i32x4x1,strided<1,?>>
+            %point = subview %part[0, 0:1] : memref<i32x1,strided<?>>
+            store %lane, %point[%zero]
+        }
+    }
+}"""
+
+NO_PART = """
+func @f(%A: memref<i32x?>, %n: index) {
+    %zero = constant 0 : index
+    %x = constant 7 : i32
+    for %i = %zero, %n {
+        %part = subview %A[%i:%zero] : memref<i32x?>
+        store %x, %A[%i]
+    }
+}"""
+
 
 def numbers(*shape: int) -> Array:
     return np.asfortranarray(np.arange(1.0, 1 + np.prod(shape), dtype=np.float32).reshape(shape))
@@ -328,6 +368,19 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "a tensor of which only tiles inside the memory are read": (TENSORS, (numbers(40), numbers(4, 8), 8, 11, 2)),
     "a tensor without memory": (TENSORS, (None, numbers(4, 8), 8, 10, 2)),
     "a tensor without memory, no iteration": (TENSORS, (None, numbers(4, 8), 0, 10, 2)),
+    "parts": (PARTS, (numbers(12, 5), numbers(5), 5, 1)),
+    "a part past the end in the last iteration": (PARTS, (numbers(12, 5), numbers(5), 5, 2)),
+    "a part before the begin": (PARTS, (numbers(12, 5), numbers(5), 5, -1)),
+    "a part past the columns": (PARTS, (numbers(14, 4), numbers(5), 5, 1)),
+    "a part beyond all numbers": (PARTS, (numbers(12, 5), numbers(5), 5, HUGE)),
+    "a part whose begin wraps around": (PARTS, (numbers(12, 5), numbers(5), 5, 2**63 - 5)),
+    "parts without memory": (PARTS, (None, numbers(5), 5, 1)),
+    "parts without memory, no iteration": (PARTS, (None, numbers(5), 0, 1)),
+    "views of views": (VIEWS, (blank(4, 2, 8), 5)),
+    "a view of a view past the end": (VIEWS, (blank(4, 2, 8), 6)),
+    "a view of a view past the columns": (VIEWS, (blank(4, 2, 7), 5)),
+    "views of views without memory": (VIEWS, (None, 5)),
+    "a part without size": (NO_PART, (blank(5), 5)),
 }
 
 
@@ -440,7 +493,7 @@ def test_a_machine_of_threads_writes_one_version() -> None:
 
 
 def test_loops_with_tiles_are_written_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in (TILES, SIDEWAYS, TENSORS):
+    for text in (TILES, SIDEWAYS, TENSORS, PARTS):
         function = girih.parse(text).functions[0]
         twice = lower(function, TARGET, checks=True).text.count("br i1")
         with monkeypatch.context() as patch:

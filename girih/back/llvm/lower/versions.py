@@ -27,7 +27,7 @@ from girih.ir.core import Op, RegionKind, Value
 from girih.ir.types import MemRef
 from girih.ops.tile.builtin import GroupId, NumGroups
 from girih.ops.tile.control import Foreach
-from girih.ops.tile.memory import Size
+from girih.ops.tile.memory import Expand, Fuse, Size, Subview
 
 LONGEST = 80
 """The number of instructions of the longest loop that is written twice."""
@@ -161,6 +161,14 @@ class LoopFacts:
         extent = self.extent(op.tensor, op.mode)
         return None if extent is None else self.ranges.arithmetic.leaf(extent, positive=True)
 
+    def owner(self, tensor: Value) -> MemRefHeld | None:
+        """A memref that has the memory of another one: this itself, or, of a view made in the loop, what it shows."""
+        view = self.nests.made.get(tensor)
+        while isinstance(view, Subview | Expand | Fuse) and self.nests.contains(self.loop, tensor):
+            tensor = view.tensor
+            view = self.nests.made.get(tensor)
+        return self.held(tensor)
+
     def held(self, tensor: Value) -> MemRefHeld | None:
         """A memref from outside of the loop; None for any other."""
         held = None if self.nests.contains(self.loop, tensor) else self.code.env.get(tensor)
@@ -170,10 +178,19 @@ class LoopFacts:
         """The size of a mode of a memref, where that is known in front of the loop and the same for all work-items."""
         type, held = tensor.type, self.held(tensor)
         known = type.shape[mode] if isinstance(type, MemRef) else None
+        known = self._shown(tensor, mode) if known is None else known
         if known is not None:
             return integer(known)
         extent = None if held is None else as_scalar(held.shape[mode])
         return extent.part if extent is not None and extent.uniform else None
+
+    def _shown(self, tensor: Value, mode: int) -> int | None:
+        """The size of a mode of a view that is made in the loop, if that is a constant."""
+        view = self.nests.made.get(tensor)
+        if not isinstance(view, Subview) or not self.nests.contains(self.loop, tensor):
+            return None
+        size = [part.size for part in view.slices if not part.drops_mode][mode]
+        return self.code.constants.get(size) if isinstance(size, Value) else size
 
     # --- indices -------------------------------------------------------------------------
 
@@ -198,7 +215,7 @@ class LoopFacts:
 
     def decide_present(self, tensor: Value, decided: Decided) -> bool:
         """Add that there is memory, where all else of an access is decided; whether that is one more check."""
-        held = self.held(tensor)
+        held = self.owner(tensor)
         if held is None or not held.maybe_null or lanes(held.pointer.type) > 1:
             return False
         more = held.pointer.text not in decided.present

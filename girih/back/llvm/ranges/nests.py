@@ -15,7 +15,7 @@ from girih.ops.tile.control import For, Foreach, If
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, MatrixLoad, MatrixStore
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.ops.tile.math import Math, Power
-from girih.ops.tile.memory import AtomicLoad, AtomicStore, AtomicUpdate, Load, Store
+from girih.ops.tile.memory import AtomicLoad, AtomicStore, AtomicUpdate, Load, Store, Subview
 from girih.ops.tile.tensor_layout import TensorLayoutSlice
 
 _FUNCTION = 16
@@ -31,8 +31,8 @@ ElementAccess = Load | Store | AtomicLoad | AtomicStore | AtomicUpdate
 """The instructions that access one element of a memref for each work-item."""
 
 TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
-TileAccess = MatrixLoad | MatrixStore | TensorAccess | TensorLayoutSlice
-"""The instructions that access a tile of memory, or say which one."""
+TileAccess = MatrixLoad | MatrixStore | TensorAccess | TensorLayoutSlice | Subview
+"""The instructions that access a tile or part of memory, or say which one."""
 
 CountedLoop = For | Foreach
 """The loops whose variables run from a first value to an end."""
@@ -57,7 +57,7 @@ class FoundAccess:
                 return self.op.row, self.op.column
             case CooperativeMatrixLoadTensor() | CooperativeMatrixStoreTensor():
                 return (self.op.offset,)
-            case TensorLayoutSlice():
+            case TensorLayoutSlice() | Subview():
                 return tuple(one.offset for one in self.op.slices)
             case _:
                 return tuple(self.op.indices)

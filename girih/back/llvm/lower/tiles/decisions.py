@@ -1,6 +1,6 @@
 """What is decided in front of a loop of the tiles that it accesses (`girih.back.llvm.lower.versions`).
 
-Of a tile of a memref: whether its first and its last row and column are inside, whatever the loop does. Of a tensor:
+Of a tile or a part of a memref: whether its first and last elements are inside, whatever the loop does. Of a tensor:
 whether all of it lies in its memory, and whether the offsets of slices are numbers of 32 bits; where coordinates
 outside of the tensor are an error, whether they are inside as well.
 """
@@ -33,6 +33,7 @@ from girih.ops.tile.coopmatrix_tensor import (
     CooperativeMatrixStoreTensor,
     block_bytes,
 )
+from girih.ops.tile.memory import Subview
 from girih.ops.tile.tensor_layout import TensorLayoutSlice
 
 DECISIONS = Lowerings[KernelCode]()
@@ -67,6 +68,23 @@ def _decide_tile(facts: LoopFacts, access: FoundAccess, decided: Decided) -> Non
 
 
 DECISIONS.decide(_decide_tile, CooperativeMatrixLoad, CooperativeMatrixStore)
+
+
+def _decide_subview(facts: LoopFacts, access: FoundAccess, decided: Decided) -> None:
+    """Add the modes in which the part of a memref that a view shows is inside; its size is known, and not 0."""
+    op, limits = access.op, facts.limits(access)
+    assert isinstance(op, Subview)
+    for number, part in enumerate(op.slices):
+        length = 1 if part.drops_mode else part.size if isinstance(part.size, int) else _constant(facts, part.size)
+        extent, found = facts.extent(op.tensor, number), facts.ranges.of(part.offset, limits)
+        if extent is None or found is None or length is None or length < 1:
+            continue
+        shown = facts.ranges.arithmetic.add(found, between(0, length - 1))
+        if shown is not None and facts.decide_index((op, number), shown, extent, decided):
+            decided.saved += (op, number) in decided.indices
+
+
+DECISIONS.decide(_decide_subview, Subview)
 
 
 # --- slices ------------------------------------------------------------------------------------
