@@ -83,7 +83,7 @@ _TABLE: Mapping[str, MachineDescription] = dict(
         _row("barcelona", 64, 512, 1536, 1),
         _row("znver1", 32, 512, 2048, 1),
         _row("znver2", 32, 512, 4096),
-        _row("znver4", 32, 1024, 4096, 1, 1.0),
+        _row("znver4", 32, 1024, 4096, 1, 2.0),
         _row("znver5", 48, 1024, 4096, 2, 1.9),
         # AArch64.
         _row("cortex-a53", 32, 256, 0, 1),
