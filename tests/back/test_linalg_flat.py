@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import girih
+from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.features import Features
 from tests.back.harness import TARGET, Compiled, compare, compiled
@@ -23,7 +25,7 @@ Array = NDArray[Any]
 SIZES = [
     (2, 2, 1100), (3, 40, 1100), (40, 3, 1030), (13, 13, 1500), (17, 50, 700), (5, 5, 0), (4, 13, 129), (33, 2, 2100),
     (1, 7, 300), (50, 1, 150), (3, 5, 1), (70, 60, 520), (6, 31, 128), (65, 7, 515), (2, 130, 260), (130, 2, 260),
-    (49, 97, 33), (1, 1, 700),
+    (49, 97, 33), (1, 1, 700), (18, 60, 140), (100, 99, 140),
 ]  # fmt: skip
 KNOWN = [(2, 2, 1100), (3, 40, 1100), (13, 6, 1300)]
 MORE_KNOWN = [(40, 3, 1030), (5, 17, 130), (50, 66, 600), (6, 31, 128)]
@@ -54,6 +56,46 @@ def test_unknown_sizes(type: str) -> None:
 @pytest.mark.parametrize("size", [*KNOWN, *long((size,) for size in MORE_KNOWN)], ids=str)
 def test_known_sizes(size: tuple[int, int, int]) -> None:
     check_gemm(*size, ("f32", "f32", "f32"), dynamic=False)
+
+
+WAYS = ("n.n", "n.t", "t.t")
+
+
+def lowered_text(way: str, size: tuple[int, int, int], l2_bytes: int, pitch: int | None = None) -> str:
+    """The code of a product of some size, for a second cache of some size; columns may be a `pitch` apart."""
+    m, n, k = size
+    shapes = [(k, m) if way[0] == "t" else (m, k), (n, k) if way[2] == "t" else (k, n), (m, n)]
+    listed = ", ".join(
+        f"%{name}: memref<f32 x {rows} x {columns}, strided<1,{pitch or rows}>>"
+        for name, (rows, columns) in zip("ABC", shapes, strict=True)
+    )
+    text = f"func @f({listed}) {{\n%one = constant 1.0 : f32\n%zero = constant 0.0 : f32\n"
+    text += f"gemm.{way} %one, %A, %B, %zero, %C\n}}"
+    machine = replace(TARGET.machine, l2_bytes=l2_bytes)
+    (function,) = girih.parse(text).functions
+    return lower(function, replace(TARGET, machine=machine)).text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_factors_that_fit_into_the_second_cache_are_not_packed(way: str) -> None:
+    size = (100, 99, 140)
+    assert "@girih.product." not in lowered_text(way, size, 256 << 10)
+    assert "@girih.product." in lowered_text(way, size, 128 << 10)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_lines_of_one_set_of_the_cache_are_packed(way: str) -> None:
+    size = (100, 99, 140)
+    assert "@girih.product." in lowered_text(way, size, 256 << 10, pitch=1024)
+    assert "@girih.product." not in lowered_text(way, size, 256 << 10, pitch=1040)
+
+
+@pytest.mark.parametrize(("rows", "turned"), [(15, True), (17, True), (40, True), (31, False), (47, False)])
+def test_few_rows_are_turned_where_a_vector_of_them_were_mostly_empty(rows: int, turned: bool) -> None:
+    # Blocks have three vectors of columns if these are what vectors hold; there are too few rows for three.
+    text = lowered_text("n.t", (rows, 500, 300), 64 << 10)
+    assert "@girih.product." not in text
+    assert ("@girih.block.rows.3x16x8." in text) == turned and ("@girih.block.rows.1x16x8." in text)
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

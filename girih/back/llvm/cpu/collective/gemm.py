@@ -25,12 +25,13 @@ from girih.back.llvm.cpu.collective.panels import Panels
 from girih.back.llvm.cpu.collective.scaling import Scaling
 from girih.back.llvm.cpu.collective.sums import PIECE_BYTES
 from girih.back.llvm.emit.text import Operand, Val
+from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
 from girih.facts import remarks
 from girih.ir.types import BF16
 
 _SMALL = 64**3
-"""Up to so many products the direct way is taken whatever the strides are."""
+"""Up to so many products the direct way is taken: packing would cost as much as they do."""
 
 _THIN = 16
 """Targets with so few columns, or products of so small a depth, do not pay for packing."""
@@ -52,6 +53,15 @@ _ADDRESSES = 11
 
 _FLAT = 64
 """Targets with so few rows, or columns, whose factors lie the other way are not packed."""
+
+_NEARBY = 0.75
+"""Of the second cache: matrices that it holds together are read where they lie."""
+
+_TURNED = 2.5
+"""Up to so many vectors of rows, a last one that is mostly empty costs more than to turn the target."""
+
+_SET_BYTES = 4096
+"""Lines that are a multiple of this apart are of one set of the first cache on x86-64, and of one of few elsewhere."""
 
 _LONG = 128
 """Depths for which it is worth to turn a first factor of very few rows."""
@@ -147,26 +157,61 @@ def _ways(p: Product) -> list[tuple[Val, partial[None]]]:
     w, (m, k), n = p.e.w, p.a.shape, p.b.shape[1]
     deep_a, deep_b = p.a.strides[1] == 1, p.b.strides[0] == 1
     found: list[tuple[Val, partial[None]]] = []
-    small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
     flat = w.compare("sle", w.smaller(m, n), _FLAT)
     if p.a.contiguous and deep_b:
         few = w.binary("and", w.compare("sle", m, p.e.count // 2), w.compare("sle", w.larger(m, 3), n))
         low = w.binary("and", few, w.compare("sge", k, _LONG))
         found.append((low, partial(gemm_tiles.by_depth, p)))
     if p.a.contiguous and p.b.strides[1] == 1:
-        low = w.binary("and", w.compare("slt", m, p.e.count), w.compare("slt", m, n))
-        found.append((low, partial(gemm_tiles.by_rows, p.turned)))
+        found.append((_turns(p), partial(gemm_tiles.by_rows, p.turned)))
     if p.a.contiguous:
-        thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
-        if p.b.strides[0] == 1:
-            thin = w.binary("or", thin, w.compare("sle", m, min(gemm_tiles.few_rows(p), _FLAT)))
-        found.append((w.binary("or", small, thin), partial(gemm_tiles.by_rows, p)))
+        found.append((_stays(p), partial(gemm_tiles.by_rows, p)))
     elif deep_a and deep_b:
         long = w.binary("or", w.compare("sge", k, _LONG), w.compare("sle", w.smaller(m, n), _THIN))
         found.append((w.binary("and", flat, long), partial(gemm_tiles.by_depth, p)))
     elif deep_a and p.b.strides[1] == 1:
-        found.append((flat, partial(gemm_tiles.by_rows, p.turned)))
+        near = w.binary("and", _nearby(p, _LONG), _spread(w, p.b, p.b.strides[0]))
+        found.append((w.binary("or", flat, near), partial(gemm_tiles.by_rows, p.turned)))
     return found
+
+
+def _turns(p: Product) -> Val:
+    """Whether rows are too few for vectors: fewer than lanes, or some that leave a last vector mostly empty."""
+    w, m, lanes = p.e.w, p.a.shape[0], p.e.count
+    empty = w.compare("slt", w.binary("and", w.sub(m, 1), lanes - 1), lanes // 2)
+    empty = w.binary("and", empty, w.compare("sle", m, int(_TURNED * lanes)))
+    empty = w.binary("and", empty, _spread(w, p.b, p.b.strides[0]))
+    turned = w.binary("or", w.compare("slt", m, lanes), empty)
+    return w.binary("and", turned, w.compare("slt", m, p.b.shape[1]))
+
+
+def _stays(p: Product) -> Val:
+    """Whether factors are read where they lie, of which the first has rows that are neighbours.
+
+    That is so for products that do not pay for packing, and for those to which it brings nothing nearer: with few rows,
+    or where all fits into the second cache. Lines that are all of one set of the first cache drive out one another.
+    """
+    w, (m, k), n = p.e.w, p.a.shape, p.b.shape[1]
+    small = w.compare("sle", w.mul(w.mul(m, n), k), _SMALL)
+    thin = w.binary("or", w.compare("sle", n, _FLAT), w.compare("sle", k, _THIN))
+    few = w.compare("sle", m, gemm_tiles.few_rows(p))
+    near = w.binary("and", w.binary("or", few, _nearby(p, _FLAT)), _spread(w, p.a, p.a.strides[1]))
+    if p.b.strides[0] != 1:
+        near = w.binary("and", near, _spread(w, p.b, p.b.strides[0]))
+    return w.binary("or", w.binary("or", small, thin), near)
+
+
+def _nearby(p: Product, least: int) -> Val:
+    """Whether the second cache holds all matrices together, and the depth is at least so much."""
+    w, (m, k), n = p.e.w, p.a.shape, p.b.shape[1]
+    numbers = w.add(w.add(w.mul(m, k), w.mul(k, n)), w.mul(m, n))
+    room = int(p.e.target.machine.l2_bytes * _NEARBY) // p.e.compute.size
+    return w.binary("and", w.compare("sle", numbers, room), w.compare("sge", k, least))
+
+
+def _spread(w: Writer, factor: View, pitch: Operand) -> Val:
+    """Whether lines that are so many elements apart begin in different sets of the first cache."""
+    return w.compare("ne", w.binary("and", w.mul(pitch, factor.element.size), _SET_BYTES - 1), 0)
 
 
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
