@@ -63,6 +63,51 @@ def test_rows_of_bytes_times_a_column(processor: str, shapes: list[tuple[int, in
         np.testing.assert_array_equal(z, ((wide & 90) - wide).astype(np.int8).astype(np.int64) @ x)
 
 
+HALVES = """
+func @halves(%A: memref<i8x16x?>, %x: memref<i8x16x2>, %y: memref<i32x16>)
+        attributes {subgroup_size=16, work_group_size=[16, 1]} {
+    %zero = constant 0 : index
+    %one = constant 1 : index
+    %y_column = expand %y[0 -> 16 x 1] : memref<i32x16x1>
+    parallel {
+        %both = cooperative_matrix_load.t %A[%zero, %zero] : coopmatrix<i8x16x16,matrix_a>
+        %mask = constant 15 : coopmatrix<i8x16x16,matrix_a>
+        %low = and %both, %mask : coopmatrix<i8x16x16,matrix_a>
+        %rest = sub %both, %low : coopmatrix<i8x16x16,matrix_a>
+        %first = cooperative_matrix_load %x[%zero, %zero] : coopmatrix<i8x16x1,matrix_b>
+        %second = cooperative_matrix_load %x[%zero, %one] : coopmatrix<i8x16x1,matrix_b>
+        %nothing = constant 0 : coopmatrix<i32x16x1,matrix_acc>
+        %part = cooperative_matrix_mul_add %low, %first, %nothing : coopmatrix<i32x16x1,matrix_acc>
+        %sum = cooperative_matrix_mul_add %rest, %second, %part : coopmatrix<i32x16x1,matrix_acc>
+        cooperative_matrix_store %sum, %y_column[%zero, %zero]
+        USE
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("processor", ["cpu", *long(PROCESSORS[1:])])
+def test_products_that_follow_each_other(processor: str) -> None:
+    """The second product goes on with the sums of the first one, whose numbers may be needed, too."""
+    source = np.random.default_rng(1)
+    a = np.asfortranarray(source.integers(-128, 128, (16, 16), np.int8))
+    x = np.asfortranarray(source.integers(-128, 128, (16, 2), np.int8))
+    wide, columns = a.astype(np.int32).T, x.astype(np.int32)
+    part = (wide & 15) @ columns[:, 0]
+    total = part + (wide - (wide & 15)) @ columns[:, 1]
+    for use, expected in (("", total), ("cooperative_matrix_store %part, %y_column[%zero, %zero]", part)):
+        y = np.zeros(16, np.int32)
+        girih.loads(HALVES.replace("USE", use), target=processor)["halves"][1](a, x, y)
+        np.testing.assert_array_equal(y, expected)
+
+
+def test_products_with_a_matrix_read_it_once() -> None:
+    """Both halves of the bytes are made of one load of each row, and the lanes of their sums are added up once."""
+    assembly = girih.loads(HALVES.replace("USE", ""), target="cpu:cascadelake", checks="off")["halves"].assembly
+    assert assembly.count("vpdpbusd") == 2 * (4 + 1)
+    assert assembly.count("vshufps") == 6
+
+
 @pytest.mark.parametrize("name", ["neoverse-n1", "cortex-a72", "alderlake", "cascadelake", "x86-64"])
 def test_the_instruction_for_bytes_is_used_where_it_is(name: str) -> None:
     words = {"neoverse-n1": "sdot", "cortex-a72": "smull", "alderlake": "{vex}\tvpdpbusd", "cascadelake": "vpdpbusd",

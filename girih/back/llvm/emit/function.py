@@ -75,6 +75,11 @@ class FunctionText:
         self._block = name
         self._length += 1
 
+    @property
+    def block(self) -> str:
+        """The label of the block that is being written."""
+        return self._block
+
     def line(self, text: str) -> None:
         """Write an instruction without a result."""
         self._out.append(f"  {text}{self.location}")

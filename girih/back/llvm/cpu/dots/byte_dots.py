@@ -27,8 +27,13 @@ def step(target: CpuTarget, depth: int) -> int:
     return found if found >= 4 * _bytes_of_lane(target) else 0
 
 
-def dots(w: Writer, target: CpuTarget, depth: int, first: Piece, others: Pieces, number: int) -> Val:
-    """The dot products of one factor with a `number` of others, as a vector; `step` of the depth is not 0."""
+def partial_dots(
+    w: Writer, target: CpuTarget, depth: int, first: Piece, others: Pieces, number: int, onto: Sequence[Val] | None
+) -> list[Val]:
+    """The products of one factor with a `number` of others; `step` of the depth is not 0.
+
+    `total` adds up the lanes of these registers; those of products with as many others may be added to, `onto`.
+    """
     count = step(target, depth)
     groups = _most(target) // count
     form = _form(w, target, groups * count // _bytes_of_lane(target))
@@ -39,11 +44,16 @@ def dots(w: Writer, target: CpuTarget, depth: int, first: Piece, others: Pieces,
     for register in range(lane_sums.padded(number, groups) // groups):
         # What is computed beyond the last one is not used.
         mine = [min(k, number - 1) for k in lane_sums.members(register, groups)]
-        held = begin
+        held = begin if onto is None else w.add(onto[register], begin)
         for start, a in zip(starts, given, strict=True):
             held = form.multiply(held, a, others(mine, start, count))
         registers.append(held)
-    return w.part(lane_sums.sums(w, registers, groups), 0, number)
+    return registers
+
+
+def total(w: Writer, target: CpuTarget, depth: int, registers: Sequence[Val], number: int) -> Val:
+    """The dot products as a vector, of a depth that their registers come from."""
+    return w.part(lane_sums.sums(w, registers, _most(target) // step(target, depth)), 0, number)
 
 
 def _bytes_of_lane(target: CpuTarget) -> int:

@@ -222,25 +222,38 @@ def _rows(code: CpuCode, m: Matrix, numbers: Sequence[int], start: int, count: i
         given = [(_rows(code, one, numbers, start, count),) for one in held.operands]
         return held.compute(MatrixPiece(0, 0, len(numbers) * count), [*given])[0]
     assert isinstance(held, Reference)
-    lines = [w.at(w.at(held.pointer, w.mul(w.value(number), held.row_stride)), start) for number in numbers]
-    return w.join([w.load(wide("i8", count), line, I8.size) for line in lines])
+    # Products with the same matrix, such as one with each half of its bytes, read it once.
+    place = (w, w.block, *numbers, start, count)
+    if place not in held.pieces:
+        lines = [w.at(w.at(held.pointer, w.mul(w.value(number), held.row_stride)), start) for number in numbers]
+        held.pieces[place] = w.join([w.load(wide("i8", count), line, I8.size) for line in lines])
+    return held.pieces[place]
 
 
 def _by_dots(code: CpuCode, type: CoopMatrix, a: Matrix, b: Matrix, c: Matrix) -> Matrix:
     """Rows of bytes times a column of bytes, plus a column."""
-    walk = Walk(code, b, c, static=True)
+    walk, w, target = Walk(code, b, c, static=True), code.w, code.target
+    depth, number = a.type.columns, type.rows
 
     def column(start: int, count: int) -> Val:
         return walk.piece(b, MatrixPiece(0, start, count))[0]
 
-    found = byte_dots.dots(code.w, code.target, a.type.columns, column, partial(_rows, code, a), type.rows)
-    whole = MatrixPiece(0, 0, type.rows)
-    added = _cast(code, c.type.component, I32, walk.piece(c, whole))
-    parts = _cast(code, I32, type.component, (code.w.add(found, code.w.splat(added[0], type.rows)),))
+    exact = c.type.component == type.component == I32
+    before, onto = settled(c), None
+    if exact and isinstance(before, Columns) and before.open_sums is not None and before.open_sums[0] == depth:
+        # The lanes of both products are added up together.
+        onto = before.open_sums[1]
+    registers = byte_dots.partial_dots(w, target, depth, column, partial(_rows, code, a), number, onto)
+    found, whole = byte_dots.total(w, target, depth, registers, number), MatrixPiece(0, 0, number)
+    zero = isinstance(before, Splat) and all(_is_zero(p.text) for p in before.parts)
+    if onto is None and not zero:
+        added = _cast(code, c.type.component, I32, walk.piece(c, whole))
+        found = w.add(found, w.splat(added[0], number))
+    parts = _cast(code, I32, type.component, (found,))
     walk.close()
     consume(a)
     if in_registers(code, type):
-        return Columns(type, [parts])
+        return Columns(type, [parts], (depth, registers) if exact and (zero or onto is not None) else None)
     tile = new_tile(code, type)
     write_tile(code, tile, whole, parts)
     return tile

@@ -142,9 +142,13 @@ class Splat(Matrix):
 
 @dataclass(eq=False, slots=True)
 class Columns(Matrix):
-    """A matrix in registers, line by line."""
+    """A matrix in registers, line by line.
+
+    `open_sums` are registers whose lanes have been added up to the numbers, and the depth of their dot products.
+    """
 
     columns: list[Parts]
+    open_sums: tuple[int, Sequence[Val]] | None = None
 
     @property
     def static(self) -> bool:
@@ -191,6 +195,8 @@ class Reference(Matrix):
     row_stride: Operand
     column_stride: Operand
     ends: tuple[Val, Val] | None = None
+    pieces: dict[object, Val] = field(default_factory=dict)
+    """What was read of it, by block of the function and by place."""
 
     @property
     def contiguous(self) -> bool:
