@@ -23,7 +23,9 @@ Parts = tuple[Val, ...]
 Type = Number | Boolean
 
 _HOST = llvm.get_host_cpu_features()
-HARDWARE = Features(f16=bool(_HOST.get("f16c", True)), fma=bool(_HOST.get("fma", True)))
+HARDWARE = Features(
+    f16=bool(_HOST.get("f16c", True)), fma=bool(_HOST.get("fma", True)), f16_in_vectors=bool(_HOST.get("f16c", False))
+)
 SOFTWARE = Features(f16=False, fma=False)
 
 

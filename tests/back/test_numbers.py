@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import girih
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers import math as functions
@@ -501,3 +502,23 @@ def test_the_plainest_processor_of_the_kind(lanes: int) -> None:
         values = arguments(name, type)
         fitting = compiled_functions(type, 8)[name](values)
         assert_same(compiled[name](values), fitting, values)
+
+
+def test_a_single_f16_waits_for_no_other_register() -> None:
+    """F16C converts vectors: where LLVM puts one number into a register as it is, that is a register of a sum."""
+    text = """
+    func @f(%A: memref<f16x?>, %B: memref<f16x?>) {
+        %zero = constant 0 : index
+        %n = size %A[0] : index
+        %nothing = constant 0.0 : f16
+        %sum = for %i = %zero, %n init (%s = %nothing) -> (f16) {
+            %x = load %A[%i] : f16
+            %next = add %s, %x : f16
+            yield (%next)
+        }
+        store %sum, %B[%zero]
+    }
+    """
+    for processor in ("haswell", "znver4"):
+        assembly = girih.loads(text, target=f"cpu:{processor}")["f"].assembly
+        assert "vcvtph2ps" in assembly and "vpinsrw" not in assembly

@@ -13,5 +13,7 @@ class Features:
     """Conversions between `half` and `float` in hardware: F16C on x86, always on AArch64."""
     fma: bool
     """Fused multiplication and addition in hardware: FMA3 on x86, always on AArch64."""
+    f16_in_vectors: bool = False
+    """Whether the instructions for these conversions are of vectors alone, as F16C's are."""
     narrows: bool = True
     """Whether a conversion to `half` and back rounds: some compilers of shaders take such a pair away."""

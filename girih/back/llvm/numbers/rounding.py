@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.instructions import ROUND_F16
-from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide
+from girih.back.llvm.emit.text import Val, floating, integer, lanes, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern
 from girih.ir.types import BF16, F16, Boolean, Number
+
+_IN_REGISTER = 8
+"""The numbers of f16 in the shortest vector register."""
 
 
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:
@@ -99,6 +102,10 @@ def _f16_to_memory(w: Writer, features: Features, part: Val) -> Val:
 
 
 def _f16_from_memory(w: Writer, features: Features, part: Val) -> Val:
+    if features.f16_in_vectors and lanes(part.type) == 1 and part.text.startswith("%"):
+        # LLVM 22 would leave the other elements as some register has them, and wait for what was last written to it.
+        whole = w.insert(zero(wide("i16", _IN_REGISTER)), part, 0)
+        return w.extract(w.convert("fpext", w.convert("bitcast", whole, wide("half", _IN_REGISTER)), "float"), 0)
     if features.f16:
         return w.convert("fpext", w.convert("bitcast", part, wide("half", lanes(part.type))), "float")
     word = w.convert("zext", part, "i32")

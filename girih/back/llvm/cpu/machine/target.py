@@ -52,10 +52,11 @@ class CpuTarget:
         """The facts of a processor, with a description other than that of its name, and AMX if that is permitted."""
         always = cpu.family == "aarch64"
         machine = machine or described(cpu.name)
+        f16c = cpu.has("f16c")
         return CpuTarget(
             vector_bytes=cpu.vector_bits // 8,
             registers=cpu.vector_registers,
-            features=Features(f16=always or cpu.has("f16c"), fma=always or cpu.has("fma")),
+            features=Features(f16=always or f16c, fma=always or cpu.has("fma"), f16_in_vectors=f16c),
             dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
             rounds_bf16=cpu.has("avx512bf16"),
             dot_of_bytes=_dot_of_bytes(cpu),
