@@ -12,7 +12,7 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.table import GENERIC
 from girih.back.llvm.lower.tiles import decisions
 
-CPU = Lowerings[CpuCode]().joined(
+_ALL = Lowerings[CpuCode]().joined(
     GENERIC,
     printing.LOWERINGS,
     sharing.LOWERINGS,
@@ -29,4 +29,5 @@ CPU = Lowerings[CpuCode]().joined(
     copies.LOWERINGS,
     decisions.DECISIONS,
 )
+CPU = _ALL.replaced(linalg.CHOICES)
 """How the CPU lowers every instruction."""

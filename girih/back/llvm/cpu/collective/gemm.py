@@ -13,6 +13,7 @@ whatever is contiguous, or of the packed way: which of them is decided at run ti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
@@ -66,6 +67,9 @@ _SET_BYTES = 4096
 _LONG = 128
 """Depths for which it is worth to turn a first factor of very few rows."""
 
+
+_ENDS = 8**3
+"""Of so many products it is no slower to choose between two ends behind the sums instead of in front of them."""
 
 VectorWay = Callable[[Elements, Scaling, View, View, View, Val], None]
 """How a product with a vector is written: from matrices, with workspace."""
@@ -214,8 +218,25 @@ def _spread(w: Writer, factor: View, pitch: Operand) -> Val:
     return w.compare("ne", w.binary("and", w.mul(pitch, factor.element.size), _SET_BYTES - 1), 0)
 
 
+def may_end_twice(product: Product) -> bool:
+    """Whether a product is straight code with sums that are scaled into the target at once, in one of two ways."""
+    p, m, n, k = product, product.a.shape[0], product.b.shape[1], product.a.shape[1]
+    if not (isinstance(m, int) and isinstance(n, int) and isinstance(k, int)) or 0 in (m, n) or gemm_amx.suits(p):
+        return False
+    if m * n * k < _ENDS:
+        return False
+    if 1 in (m, n) and gemm_vector.possible(p.e, p.end, p.a, p.b, p.target):
+        return False
+    return _known_way(p, m, n, k) in (_known, _known_copied)
+
+
 def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
-    """A product of matrices whose sizes are known: one way, chosen here."""
+    """A product of matrices whose sizes are known."""
+    _known_way(product, m, n, k)(product)
+
+
+def _known_way(product: Product, m: int, n: int, k: int) -> Callable[[Product], None]:
+    """The way of a product of matrices whose sizes are known."""
     pairs = takes_pairs(product.e.target, product.e.compute, product.a, product.b)
     small = m * n * k <= (_SMALL // 2 if pairs else _SMALL) or n <= _THIN or k <= _THIN
     pitch, room = product.a.strides[1], int(product.e.target.machine.l2_bytes * _NEAR_SHARE)
@@ -224,16 +245,26 @@ def _multiply_known(product: Product, m: int, n: int, k: int) -> None:
     way = _way(product) if k >= _LONG else None
     direct = product.direct and _fits_source(product) and (small or near)
     if way is not None and not (direct and _straight(product, way, m, n)):
-        way()
-    elif direct:
-        (gemm_tiles.by_rows if m > _TALL else _known)(product)
-    elif product.target.contiguous and not product.end.one_by_one and copy:
-        _known(_with_copy(product, m, k))
-    else:
-        if small and not product.target.contiguous and not product.end.one_by_one:
-            why = f"the rows of %{product.target.name} are no neighbours in memory"
-            product.e.note(remarks.packing(why, "a target with stride 1 along mode 0 is written directly"))
-        _packed(product)
+        return lambda _: way()
+    if direct:
+        return gemm_tiles.by_rows if m > _TALL else _known
+    if product.target.contiguous and not product.end.one_by_one and copy:
+        return _known_copied
+    return _packed_small if small else _packed
+
+
+def _known_copied(product: Product) -> None:
+    (m, k) = product.a.shape
+    assert isinstance(m, int) and isinstance(k, int)
+    _known(_with_copy(product, m, k))
+
+
+def _packed_small(product: Product) -> None:
+    """A product that is packed though it is small: remark on the target, if that is why."""
+    if not product.target.contiguous and not product.end.one_by_one:
+        why = f"the rows of %{product.target.name} are no neighbours in memory"
+        product.e.note(remarks.packing(why, "a target with stride 1 along mode 0 is written directly"))
+    _packed(product)
 
 
 def _way(product: Product) -> partial[None] | None:
@@ -295,7 +326,7 @@ def _with_copy(product: Product, m: int, k: int) -> Product:
     panels = Panels(p.e.target, p.a.element, p.e.compute, rows, 1, pairs=False)
     panels.pack(p.e.w, p.a, place)
     copy = View(p.e.compute, place, (rows, k), (1, rows))
-    return Product(p.e, p.end, copy, p.b, p.target, p.frame, p.workspace)
+    return replace(p, a=copy)
 
 
 # --- sizes that are known ----------------------------------------------------------------------
@@ -349,12 +380,20 @@ def _known_block(p: Product, pieces: Sequence[ProductPiece], column: Operand, co
     w = p.e.w
     columns = [p.b.address(w, 0, w.add(column, j)) for j in range(count)]
 
-    def finish(j: int, i: int, parts: Parts) -> None:
-        place = p.target.address(w, pieces[i].start, w.add(column, j))
-        p.end.write(place, parts, pieces[i].mask)
+    sums: list[tuple[int, int, Parts]] = []
+
+    def leave(end: Scaling) -> list[Val]:
+        for j, i, parts in sums:
+            end.write(p.target.address(w, pieces[i].start, w.add(column, j)), parts, pieces[i].mask)
+        return []
 
     padded = p.a.shape[0] != p.target.shape[0]
-    block(p.e, p.a, p.b, pieces, columns, finish, padded=padded)
+    block(p.e, p.a, p.b, pieces, columns, lambda j, i, parts: sums.append((j, i, parts)), padded=padded)
+    if p.otherwise is None:
+        leave(p.end)
+    else:
+        condition, other = p.otherwise
+        w.either(condition, lambda: leave(other), lambda: leave(p.end))
 
 
 def _pieces(e: Elements, rows: int) -> list[ProductPiece]:

@@ -34,6 +34,8 @@ class Product:
     target: View
     frame: MemoryFrame
     workspace: Val
+    otherwise: tuple[Val, Scaling] | None = None
+    """Another end, and the condition under which it stands in for `end`: only of code for which `may_end_twice`."""
 
     @property
     def parts(self) -> int:

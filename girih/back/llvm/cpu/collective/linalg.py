@@ -6,7 +6,9 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from girih.back.llvm.cpu.collective import elementwise, gemm, gemm_shared, sums
@@ -16,11 +18,14 @@ from girih.back.llvm.cpu.collective.gemm_product import Product
 from girih.back.llvm.cpu.collective.scaling import Scaling, scaling
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.emit.text import Val
+from girih.back.llvm.lower import control
 from girih.back.llvm.lower.collective.apart import OPERANDS
 from girih.back.llvm.lower.collective.operands import check_shapes, factor, note_tf32, views_of
 from girih.back.llvm.lower.collective.views import View, computing, known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.facts import remarks
+from girih.ir.core import RegionKind
+from girih.ops.tile.control import If, Yield
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 LOWERINGS = Lowerings[CpuCode]()
@@ -103,12 +108,79 @@ def cumsum(code: CpuCode, op: Cumsum) -> None:
 @LOWERINGS.of(Gemm)
 def gemm_(code: CpuCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
-    e, end, (a, b, c) = _start(code, op)
-    left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
+    product = _product(code, op)
     used = code.frame.used
-    product = Product(e, end, *known_extents(left, right, c), code.frame, code.workspace)
     if gemm_shared.has_many(code.function):
         gemm_shared.multiply(code, product)
     else:
         gemm.multiply(product)
     code.frame.used = used
+
+
+def _product(code: CpuCode, op: Gemm) -> Product:
+    e, end, (a, b, c) = _start(code, op)
+    left, right = a.turned(op.transpose_a), b.turned(op.transpose_b)
+    return Product(e, end, *known_extents(left, right, c), code.frame, code.workspace)
+
+
+# --- products that differ in beta alone --------------------------------------------------------
+
+CHOICES = Lowerings[CpuCode]()
+"""The lowering of an `if`, in place of the one for all machines."""
+
+
+@CHOICES.of(If)
+def if_(code: CpuCode, op: If) -> None:
+    """Lower an `if`: where both sides are one product, but for beta, straight code has it once, with two ends."""
+    pair = _alike(code, op)
+    if pair is None:
+        control.if_(code, op)
+        return
+    checks, code.checks = code.checks, False
+    first, second = (_product(code, side) for side in pair)
+    code.checks = checks
+    if not gemm.may_end_twice(second):
+        control.if_(code, op)
+        return
+    condition = code.scalar(op.condition).part
+
+    def check(side: Gemm) -> list[Val]:
+        with _lowering(code, side):
+            _start(code, side)
+        return []
+
+    if checks:
+        code.w.either(condition, lambda: check(pair[0]), lambda: check(pair[1]))
+    used = code.frame.used
+    with _lowering(code, pair[1]):
+        gemm.multiply(replace(second, otherwise=(condition, first.end)))
+    code.frame.used = used
+
+
+def _alike(code: CpuCode, op: If) -> tuple[Gemm, Gemm] | None:
+    """The products that the sides of an `if` consist of, if they differ in nothing but beta; None otherwise."""
+    if op.otherwise is None or op.results or code.place.kind is not RegionKind.COLLECTIVE:
+        return None
+    sides = [[inner for inner in region.ops if not isinstance(inner, Yield)] for region in (op.then, op.otherwise)]
+    if any(len(side) != 1 for side in sides) or gemm_shared.has_many(code.function):
+        return None
+    (first,), (second,) = sides
+    if not (isinstance(first, Gemm) and isinstance(second, Gemm)) or first.atomic or second.atomic:
+        return None
+    parts = ("alpha", "a", "b", "c", "transpose_a", "transpose_b")
+    if any(getattr(first, part) != getattr(second, part) for part in parts):
+        return None
+    scalars = [code.scalar(held) for held in (op.condition, first.alpha, first.beta, second.beta)]
+    memrefs = [code.memref(held) for held in (first.a, first.b, first.c)]
+    shared = all(held.uniform for held in scalars) and all(held.uniform for held in memrefs)
+    return (first, second) if shared and scalars[0].part.literal is None else None
+
+
+@contextmanager
+def _lowering(code: CpuCode, op: Gemm) -> Iterator[None]:
+    """A context for code of an instruction inside of the one that is lowered."""
+    before, code.w.location = code.w.location, code.debug.at(op.span)
+    code.remarks.ops.append(op)
+    yield
+    code.remarks.ops.pop()
+    code.w.location = before
