@@ -9,7 +9,7 @@ wider float.
 from __future__ import annotations
 
 from girih.back.llvm.emit.features import Features
-from girih.back.llvm.emit.text import Val, bits, integer, lanes, scalar, wide, zero
+from girih.back.llvm.emit.text import Val, bits, floating, integer, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.eight_bits import decoded, encoded
 from girih.back.llvm.numbers.floats import as_float, is_nan, magnitude, pattern, real
@@ -18,6 +18,9 @@ from girih.back.llvm.numbers.values import memory_type, register
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, PARTS, Number
 
 Parts = tuple[Val, ...]
+
+_EXACT = 8
+"""Integers up to this one are numbers of every type, so that constants of a type left open stay constants."""
 
 
 def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts) -> Parts:
@@ -36,6 +39,8 @@ def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts
         return (_to_floating(w, features, source, target, a[0]),)
     if source.family == "floating":
         return (_saturated(w, a[0], register(target)),)
+    if _is_small(a[0]):
+        return (integer(a[0].literal or 0, register(target)),)
     opcode = "sext" if bits(a[0].type) < 8 * target.size else "trunc"
     return (w.convert(opcode, a[0], register(target)),)
 
@@ -95,12 +100,19 @@ def _saturated(w: Writer, a: Val, type: str) -> Val:
     return w.select(w.compare("oge", number, real(float(limit), a)), integer(limit - 1, held.type), held)
 
 
+def _is_small(a: Val) -> bool:
+    """Whether an integer is a constant that every type has."""
+    return a.literal is not None and abs(a.literal) <= _EXACT
+
+
 def _to_floating(w: Writer, features: Features, source: Number, target: Number, a: Val) -> Val:
     """Integers or floats converted to a floating type, rounded once."""
     if source == target:
         return a
     narrow = target in EIGHT_BIT_FLOATS or target in (BF16, F16)
     if source.family == "integer":
+        if _is_small(a):
+            return floating(float(a.literal or 0), register(target))
         if not narrow:
             return w.convert("sitofp", a, register(target))
         held = _integer_to_odd_float(w, a) if target == BF16 else _integer_to_small_float(w, a)
