@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, cast
 
 from girih.bench.cases import columns
-from girih.bench.cases.products import CACHED, SUMMED_IN, exact, product_peers, shapes, small, tiled_calls
+from girih.bench.cases.products import CACHED, SUMMED_IN, exact, product_peers, shapes, small
 from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, random, text, zeros
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
 from girih.bench.measuring.work import Work, measure
+from girih.kernels.loading import CPU_GEMM, shares
 
 LEAST_WIDTH = 64
 """So many columns, at least, of a product are one work-group, where there are several threads."""
@@ -24,7 +25,7 @@ def measured_problem(context: MeasuringContext, kind: str, numbers: tuple[Any, .
         m, n, k, way = sizes
         rows = _collective(context, type, m, n, k) if way == "nn" else shapes(context, type, m, n, k, way)
     elif kind == "tiles":
-        rows = _tiles(context, type, *sizes)
+        rows = _library(context, type, *sizes)
     elif kind == "batch":
         rows = small(context, CACHED, type, cast("tuple[int, int, int]", tuple(sizes)))
     elif kind == "attention":
@@ -43,10 +44,13 @@ def _collective(context: MeasuringContext, type: str, m: int, n: int, k: int) ->
         text("gemm_panel"), "gemm_panel", -(-n // panel), (1.0, a, b, 0.0, c, panel), **_types(type)))  # fmt: skip
 
 
-def _tiles(context: MeasuringContext, type: str, m: int, n: int, k: int) -> list[Measurement]:
-    """A product with the library's kernel for any sizes, with the tiles that it has on this processor."""
-    return _product(context, "tiles", type, (m, n, k), lambda a, b, c: tiled_calls(
-        context, "gemm", (m, n), (1.0, a, b, 0.0, c), SUMMED_IN.get(type, type), type=type))  # fmt: skip
+def _library(context: MeasuringContext, type: str, m: int, n: int, k: int) -> list[Measurement]:
+    """A product with the library's kernel for any sizes, as a user has it who leaves its options out."""
+    shared = shares("cpu", type, SUMMED_IN.get(type, type))
+    assert shared is not None
+    grid = 1 if shared["groups"] == 1 else None
+    return _product(context, "tiles", type, (m, n, k), lambda a, b, c: context.calls(
+        CPU_GEMM, "gemm", grid, (1.0, a, b, 0.0, c), **_types(type), **shared))  # fmt: skip
 
 
 def _types(type: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, tile_for
+from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, shared_gemm, shares, tile_for
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -50,12 +50,19 @@ def gemm(
     op(A) is M x K, op(B) is K x N, C is M x N, of any size; op(X) is X or its transpose. A and B are of `type`, any
     number type; alpha, beta and C of `accumulator`, at least as wide (i32 for narrow integers and f32 for narrow
     floating types if left out). A work-group computes a tile of `rows` x `columns`, with `depth` summands at a time;
-    sizes that are left out suit large matrices on the target: for matrices of fewer than some 150 rows or columns,
-    `rows=32, columns=32, depth=32` is faster on a CPU. Grid: ceil(M / rows) x ceil(N / columns); work-groups of a
-    larger one find nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative
-    matrix mul add".
+    sizes that are left out suit the target. Grid: ceil(M / rows) x ceil(N / columns); work-groups of a larger one find
+    nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative matrix mul add".
+
+    Where all three sizes are left out, a CPU takes no tiles, unless sums are wider than f32 for f16 and bf16 or than
+    `type` for others: any number of work-groups share C, by the collective instruction, which finds sizes that do not
+    fit. Grid: by the work, up to two work-groups for each thread that the process has. 003 "GEMM".
     """
     summed = accumulator_of("gemm", type, accumulator)
+    if rows is columns is depth is None:
+        shared = shares(target, type, summed)
+        if shared is not None:
+            return shared_gemm(order, target, shared, type=type, accumulator=summed, transpose_a=transpose_a,
+                               transpose_b=transpose_b)  # fmt: skip
     return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
                    transpose_b=transpose_b, **tile_for(target, type, summed, rows, columns, depth))  # fmt: skip
 

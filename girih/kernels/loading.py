@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from girih.api import Kernel, Program
     from girih.ir.core import Order
 
+CPU_GEMM = path("gemm").parent / "cpu" / "gemm.tl"
+"""The text of `gemm` that takes the place of tiles."""
+
+_SUMMED_IN = {"f16": "f32", "bf16": "f32"}
+"""The types in which the instruction `gemm` sums products of narrow types."""
+
 
 def loaded_program(name: str, target: str | None, order: Order, definitions: dict[str, object]) -> Program:
     """The text of a kernel with some definitions. Raises `ValueError` for what is not offered."""
@@ -23,6 +29,29 @@ def loaded_program(name: str, target: str | None, order: Order, definitions: dic
 def loaded_kernel(name: str, target: str | None, order: Order, **definitions: object) -> Kernel:
     """The function of a text that has the name of the kernel. Raises `ValueError` for what is not offered."""
     return loaded_program(name, target, order, definitions)[name]
+
+
+def shares(target: str | None, type: str, accumulator: str) -> dict[str, object] | None:
+    """The definitions of `gemm` by the collective instruction, `cpu/gemm.tl`; None where the product takes tiles.
+
+    It takes them on targets that do not say how many work-groups are to share a product; and for sums that are wider
+    than those of the instruction. Raises `ValueError` for a wrong target.
+    """
+    from girih.api import resolved_target
+
+    groups = resolved_target(target).product_groups()
+    if groups is None or accumulator not in (type, _SUMMED_IN.get(type)):
+        return None
+    return {"groups": groups, "narrow": type != accumulator}
+
+
+def shared_gemm(order: Order, target: str | None, shares: dict[str, object], **definitions: object) -> Kernel:
+    """`gemm` by the collective instruction. Raises `ValueError` for what is not offered."""
+    from girih.api import load
+
+    kernel = load(CPU_GEMM, target, checked("gemm", definitions) | shares, order=order)["gemm"]
+    # Then the arguments decide nothing, and a launch need not look at them for its grid.
+    return kernel[1] if shares["groups"] == 1 else kernel
 
 
 def given(**sizes: int | None) -> dict[str, int]:

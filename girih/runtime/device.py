@@ -121,6 +121,9 @@ class ShaderDevice(TargetDevice, Protocol):
 class TilingDevice(TargetDevice, Protocol):
     """The device of a target on which products are fast with some tiles, and slow with others."""
 
+    def product_groups(self) -> int:
+        """The most work-groups that are worth sharing a product that each computes with the instruction `gemm`."""
+
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
         """Rows and columns of a tile of sums, and the depth of its factors, by their types."""
 

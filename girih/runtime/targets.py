@@ -350,6 +350,12 @@ class ResolvedTarget:
             return self.device.shader_executor(entry, self.settings)
         return self.executor(entry.function)
 
+    def product_groups(self) -> int | None:
+        """The most work-groups for a product by the instruction `gemm`; None where tiles are at least as fast."""
+        from girih.runtime.device import TilingDevice
+
+        return self.device.product_groups() if isinstance(self.device, TilingDevice) else None
+
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int] | None:
         """Rows, columns and depth of tiles of products of a type; None where all suit the device."""
         from girih.runtime.device import TilingDevice

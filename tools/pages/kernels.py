@@ -86,10 +86,15 @@ def access(name: str) -> Iterator[str]:
 
 
 def text(name: str) -> Iterator[str]:
-    """The lines of the kernel's text, folded."""
-    shown = (ROOT / "girih" / "kernels" / f"{name}.tl").read_text(encoding="utf-8").rstrip("\n")
-    yield from ("<details>", f"<summary>{name}.tl, {shown.count(chr(10)) + 1} lines</summary>", "")
-    yield from ("```tl", shown, "```", "", "</details>")
+    """The lines of the kernel's text, folded, and of the one that takes its place on a CPU, if there is one."""
+    folder = ROOT / "girih" / "kernels"
+    files = [file for file in (folder / f"{name}.tl", folder / "cpu" / f"{name}.tl") if file.exists()]
+    for number, file in enumerate(files):
+        shown = file.read_text(encoding="utf-8").rstrip("\n")
+        yield from ("",) if number else ()
+        title = file.relative_to(folder).as_posix()
+        yield from ("<details>", f"<summary>{title}, {shown.count(chr(10)) + 1} lines</summary>", "")
+        yield from ("```tl", shown, "```", "", "</details>")
 
 
 def figures(name: str) -> Iterator[str]:

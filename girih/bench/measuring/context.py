@@ -60,11 +60,12 @@ class MeasuringContext:
         return self.programs[key]
 
     def calls(
-        self, path: Path, name: str, grid: Grid, arguments: Sequence[object], **definitions: object
+        self, path: Path, name: str, grid: Grid | None, arguments: Sequence[object], **definitions: object
     ) -> dict[str, Call]:
-        """The launches of a kernel, one for each mode of checks."""
+        """The launches of a kernel on a grid, None for its own, one for each mode of checks."""
+        kernels = {checks: self.program(path, checks, definitions)[name] for checks in self.checks}
         return {
-            checks: partial(self.program(path, checks, definitions)[name][grid], *arguments) for checks in self.checks
+            checks: partial(kernel if grid is None else kernel[grid], *arguments) for checks, kernel in kernels.items()
         }
 
 

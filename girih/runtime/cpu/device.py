@@ -16,9 +16,13 @@ from girih.ir.types import F32, Number
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cpu.executor import CpuExecutor, assembled, lowered, processor
 from girih.runtime.cpu.machine import facts_of
+from girih.runtime.cpu.pool import thread_count
 
 if TYPE_CHECKING:
     from girih.runtime.device import ExecutionSummary
+
+_GROUPS_OF_A_THREAD = 2
+"""Work-groups of a large product: each packs factors for itself, so that more of them cost time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,11 @@ class CpuDevice:
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> CpuExecutor:
         """Code for the processor, linked where this machine can execute it. Raises what `lowered` does."""
         return CpuExecutor(function, self.name, self.cpu, settings["checks"], limits)
+
+    def product_groups(self) -> int:
+        """Several work-groups for each thread of this process, as threads are not equally fast; one for one thread."""
+        threads = thread_count()
+        return threads * _GROUPS_OF_A_THREAD if threads > 1 else 1
 
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
         """Rows, columns and depth of tiles of products of a type."""
