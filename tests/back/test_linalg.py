@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 import girih
+from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.features import Features
-from tests.back.harness import Compiled, Failed, compare, compiled
+from tests.back.harness import HOST, TARGET, Compiled, Failed, compare, compiled
 from tests.cases import crossed, long, one_in
 
 Array = NDArray[Any]
@@ -87,6 +89,28 @@ def check_gemm(m: int, n: int, k: int, types: tuple[str, str, str], dynamic: boo
     kernel((1, 1, 1), 2, 3, a, np.asfortranarray(a.T), b, np.asfortranarray(b.T), *targets)
     for found, expected in zip(targets, wanted, strict=True):
         agrees(found, expected, k)
+
+
+@pytest.mark.parametrize(
+    ("vector_bytes", "size", "sums"),
+    [(16, (37, 41, 784), "i32"), (32, (33, 18, 19), "i32"), (32, (40, 9, 50), "i8"), (64, (70, 30, 1603), "i32"),
+     (64, (37, 41, 30), "i8")],
+)  # fmt: skip
+def test_pairs_of_bytes(vector_bytes: int, size: tuple[int, int, int], sums: str) -> None:
+    if vector_bytes > HOST.vector_bytes or not HOST.adds_pairs:
+        pytest.skip("this processor has no such vectors")
+    target = replace(TARGET, vector_bytes=vector_bytes, registers=32 if vector_bytes == 64 else 16, adds_pairs=True)
+    (function,) = girih.parse(gemms(*size, ("i8", "i8", sums), dynamic=True)).functions
+    m, n, k = size
+    a, b = (np.asfortranarray(np.full(shape, -128, np.int8)) for shape in ((m, k), (k, n)))
+    # Two products of the least numbers have a sum that 16 bits lack.
+    a[1:, ::3], b[::2, 1:] = random("i8", *a[1:, ::3].shape), random("i8", *b[::2, 1:].shape)
+    targets = [random(sums, m, n) for _ in range(4)]
+    wanted = [(2 * (a.astype(np.int32) @ b.astype(np.int32)) + 3 * c).astype(DTYPES[sums]) for c in targets]
+    assert "pmadd" in lower(function, target).text
+    Compiled(function, target=target)((1, 1, 1), 2, 3, a, np.asfortranarray(a.T), b, np.asfortranarray(b.T), *targets)
+    for found, expected in zip(targets, wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 SHALLOW_OR_DEEP = [((33, 18, 19), False), ((37, 41, 783), False), ((37, 41, 1603), True)]

@@ -8,7 +8,7 @@ from girih.back.llvm.cpu.machine.description import MachineDescription
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.emit.text import Operand
 from girih.back.llvm.lower.collective.views import View
-from girih.ir.types import BF16, F32, PARTS, Number
+from girih.ir.types import BF16, F32, I8, I32, PARTS, Number
 from girih.lazy_dataclass import dataclass
 
 _VECTORS = 2
@@ -59,7 +59,9 @@ class PackingPlan:
 
 
 def takes_pairs(target: CpuTarget, compute: Number, a: View, b: View) -> bool:
-    """Whether pairs of bf16 are multiplied by one instruction."""
+    """Whether pairs are multiplied and added by one instruction: of bf16, or of bytes as numbers of 16 bits."""
+    if compute == I32 and a.element == b.element == I8:
+        return target.adds_pairs
     return target.dot_bf16 and compute == F32 and a.element == b.element == BF16
 
 

@@ -15,7 +15,7 @@ from girih.back.llvm.cpu.collective.microkernel import multiply_add
 from girih.back.llvm.cpu.collective.packing_plan import PackingPlan
 from girih.back.llvm.cpu.collective.panels import ATTRIBUTES
 from girih.back.llvm.cpu.collective.scaling import Scaling
-from girih.back.llvm.emit.text import ModuleText, Operand, Val, lanes, wide, zero
+from girih.back.llvm.emit.text import ModuleText, Operand, Val, lanes, scalar, wide, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.lazy_dataclass import dataclass
 
@@ -154,18 +154,29 @@ class _PanelCode:
 
 
 def _pairs(w: Writer, a: Sequence[Val], b: Sequence[Val], values: Sequence[Val]) -> list[Val]:
-    """values + the products of pairs of bf16."""
+    """values + the products of pairs."""
+    bytes = scalar(values[0].type) == "i32"
     count = lanes(a[0].type)
-    type = f"<{2 * count} x bfloat>"
-    name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * count}"
+    type = wide("i16" if bytes else "bfloat", 2 * count)
     left = [w.convert("bitcast", x, type) for x in a]
     found = []
     for j, factor in enumerate(b):
         right = w.convert("bitcast", w.splat(factor, count), type)
         for i, one in enumerate(left):
             held = values[j * len(a) + i]
-            found.append(w.intrinsic(name, held.type, held, one, right))
+            found.append((_add_products if bytes else _add_rounded)(w, held, one, right))
     return found
+
+
+def _add_rounded(w: Writer, held: Val, a: Val, b: Val) -> Val:
+    """Sums of f32 and the products of pairs of bf16."""
+    return w.intrinsic(f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes(held.type)}", held.type, held, a, b)
+
+
+def _add_products(w: Writer, held: Val, a: Val, b: Val) -> Val:
+    """Sums of i32 and the products of pairs of 16 bits: one instruction where there is one, as LLVM knows."""
+    name = {16: "avx512.pmaddw.d.512", 8: "avx2.pmadd.wd", 4: "sse2.pmadd.wd"}[lanes(held.type)]
+    return w.add(held, w.intrinsic(f"llvm.x86.{name}", held.type, a, b))
 
 
 def _complete(e: Elements, sizes: PackingPlan, found: list[Val]) -> list[Val]:

@@ -2,8 +2,8 @@
 
 A panel holds `width` rows of the first factor, or columns of the second one, depth by depth, in the type that products
 are computed in; what lies beyond the matrix does not matter. Complex elements are split into parts: in groups of a
-vector for the first factor, number by number for the second. Pairs of bf16 that the machine multiplies together are one
-unit.
+vector for the first factor, number by number for the second. Pairs that the machine multiplies together, of bf16 or of
+bytes as numbers of 16 bits, are one unit.
 
 Functions that pack are written once per module and kind, whoever needs them.
 """
@@ -145,10 +145,16 @@ class _Packing:
         with w.loop(start, self.depth) as k, w.loop(0, count) as i:
             place = w.at(w.at(source, w.mul(k.index, self.deep)), w.mul(i.index, self.across))
             if self.panels.pairs:
-                w.store(w.load("i16", place, 2), self._half(to, k.index, i.index), 2)
+                w.store(self._halves(place, 1), self._half(to, k.index, i.index), 2)
             else:
                 for number, held in enumerate(e.load(element, place)):
                     w.store(held, self._place(to, k.index, i.index, number), e.part_size)
+
+    def _halves(self, place: Val, count: int) -> Val:
+        """Neighbouring elements as halves of pairs: of 16 bits each."""
+        w, size = self.w, self.panels.element.size
+        held = w.load(wide(f"i{8 * size}", count), place, size)
+        return held if size == 2 else w.convert("sext", held, wide("i16", count))
 
     def _half(self, to: Val, k: Val, i: Val) -> Val:
         """Where half of a pair goes."""
@@ -213,9 +219,9 @@ class _Packing:
         row = w.at(source, w.mul(k, self.deep))
         goal = w.at(to, w.mul(quotient(w, k, 2), self.step))
         for start, count in self._pieces():
-            type = f"<{count} x i16>"
-            first = w.load(type, w.at(row, 2 * start), 2)
-            second = zero(type) if odd else w.load(type, w.at(w.at(row, self.deep), 2 * start), 2)
+            distance = start * self.panels.element.size
+            first = self._halves(w.at(row, distance), count)
+            second = zero(first.type) if odd else self._halves(w.at(w.at(row, self.deep), distance), count)
             mixed = w.shuffle(first, second, [k // 2 + (k % 2) * count for k in range(2 * count)])
             w.store(mixed, w.at(goal, 4 * start), 4)
 
@@ -264,7 +270,8 @@ class _Packing:
 
     def _line(self, line: Val, k: Val) -> Val:
         """Neighbours along the depth, as units."""
-        if self.panels.pairs:
-            return self.w.load(f"<{self.deep_at_once} x i32>", self.w.at(line, self.w.mul(k, 4)), 2)
         size = self.panels.element.size
+        if self.panels.pairs:
+            pairs = self._halves(self.w.at(line, self.w.mul(k, 2 * size)), 2 * self.deep_at_once)
+            return self.w.convert("bitcast", pairs, f"<{self.deep_at_once} x i32>")
         return self.e.load(self.panels.element, self.w.at(line, self.w.mul(k, size)), self.deep_at_once)[0]

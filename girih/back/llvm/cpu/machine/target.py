@@ -35,6 +35,8 @@ class CpuTarget:
     """Whether an instruction rounds floats to bf16, though subnormal ones to zero."""
     dot_of_bytes: DotOfBytes | None = None
     """The instruction for products of four bytes, where there is one."""
+    adds_pairs: bool = False
+    """Whether an instruction multiplies numbers of 16 bits and adds the products of neighbours."""
     machine: MachineDescription = GENERIC
     amx: frozenset[Number] = frozenset()
     """The types of factors that AMX multiplies."""
@@ -60,6 +62,7 @@ class CpuTarget:
             dot_bf16=cpu.has("avx512bf16") and machine.dot_bf16 >= 1.0,
             rounds_bf16=cpu.has("avx512bf16"),
             dot_of_bytes=_dot_of_bytes(cpu),
+            adds_pairs=_adds_pairs(cpu),
             machine=machine,
             exchanges_16_bytes=cpu.has("cx16"),
             amx=frozenset(type for feature, type in _AMX.items() if amx and cpu.has(feature)),
@@ -69,6 +72,11 @@ class CpuTarget:
     def identity(self) -> str:
         """A text of what code depends on beyond the processor's own identity."""
         return f"{self.machine.identity}:{','.join(sorted(map(str, self.amx)))}:{self.amx_in_memory}"
+
+
+def _adds_pairs(cpu: Cpu) -> bool:
+    needed = {512: "avx512bw", 256: "avx2"}.get(cpu.vector_bits)
+    return cpu.family == "x86_64" and (needed is None or cpu.has(needed))
 
 
 def _dot_of_bytes(cpu: Cpu) -> DotOfBytes | None:
