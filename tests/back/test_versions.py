@@ -290,6 +290,16 @@ func @f(%A: memref<i32x4x?x?>, %n: index) attributes {subgroup_size=8, work_grou
     }
 }"""
 
+ROWS = """
+func @f(%A: memref<i32x?x?>, %n: index, %size: index) {
+    %zero = constant 0 : index
+    %x = constant 7 : i32
+    for %i = %zero, %n {
+        %part = subview %A[%zero:%size, %i] : memref<i32x?>
+        store %x, %part[%zero]
+    }
+}"""
+
 NO_PART = """
 func @f(%A: memref<i32x?>, %n: index) {
     %zero = constant 0 : index
@@ -380,6 +390,12 @@ CASES: dict[str, tuple[str, tuple[object, ...]]] = {
     "a view of a view past the end": (VIEWS, (blank(4, 2, 8), 6)),
     "a view of a view past the columns": (VIEWS, (blank(4, 2, 7), 5)),
     "views of views without memory": (VIEWS, (None, 5)),
+    "parts of a size": (ROWS, (blank(4, 6), 6, 4)),
+    "parts of a size of 0": (ROWS, (blank(4, 6), 6, 0)),
+    "parts of a negative size": (ROWS, (blank(4, 6), 6, -2)),
+    "parts of a size that is too large": (ROWS, (blank(4, 6), 6, 5)),
+    "parts of a size beyond all numbers": (ROWS, (blank(4, 6), 6, 2**63 - 1)),
+    "parts of a size that is least of all": (ROWS, (blank(4, 6), 6, -(2**63))),
     "a part without size": (NO_PART, (blank(5), 5)),
 }
 

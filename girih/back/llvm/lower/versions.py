@@ -178,19 +178,22 @@ class LoopFacts:
         """The size of a mode of a memref, where that is known in front of the loop and the same for all work-items."""
         type, held = tensor.type, self.held(tensor)
         known = type.shape[mode] if isinstance(type, MemRef) else None
-        known = self._shown(tensor, mode) if known is None else known
         if known is not None:
             return integer(known)
-        extent = None if held is None else as_scalar(held.shape[mode])
+        extent = self._shown(tensor, mode) if held is None else as_scalar(held.shape[mode])
         return extent.part if extent is not None and extent.uniform else None
 
-    def _shown(self, tensor: Value, mode: int) -> int | None:
-        """The size of a mode of a view that is made in the loop, if that is a constant."""
+    def _shown(self, tensor: Value, mode: int) -> Scalar | None:
+        """The size of a mode of a view that is made in the loop, if that is known in front of it."""
         view = self.nests.made.get(tensor)
         if not isinstance(view, Subview) or not self.nests.contains(self.loop, tensor):
             return None
         size = [part.size for part in view.slices if not part.drops_mode][mode]
-        return self.code.constants.get(size) if isinstance(size, Value) else size
+        if not isinstance(size, Value):
+            return as_scalar(size or 0)
+        known = self.code.constants.get(size)
+        held = known if known is not None or self.nests.contains(self.loop, size) else self.code.env.get(size)
+        return as_scalar(held) if isinstance(held, int | Scalar) else None
 
     # --- indices -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from girih.back.llvm.lower.tiles.tensor import WHOLE, TensorTile, base_of
 from girih.back.llvm.lower.versions import Decided, LoopFacts
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.ranges.indices import Limits
-from girih.back.llvm.ranges.intervals import Interval, between, exactly
+from girih.back.llvm.ranges.intervals import Interval, IntervalEnd, between, exactly
 from girih.back.llvm.ranges.nests import FoundAccess, TensorAccess
 from girih.ir.core import Value
 from girih.ir.types import ClampMode, CoopMatrix, MemRef
@@ -55,7 +55,6 @@ def _decide_tile(facts: LoopFacts, access: FoundAccess, decided: Decided) -> Non
     for number, index in enumerate((op.row, op.column)):
         mode = 1 - number if op.transpose else number
         if checked[mode]:
-            complete = False
             continue
         extent, found = facts.extent(op.memory, number), facts.ranges.of(index, limits)
         tile = None if found is None else facts.ranges.arithmetic.add(found, between(0, shape[number] - 1))
@@ -71,15 +70,18 @@ DECISIONS.decide(_decide_tile, CooperativeMatrixLoad, CooperativeMatrixStore)
 
 
 def _decide_subview(facts: LoopFacts, access: FoundAccess, decided: Decided) -> None:
-    """Add the modes in which the part of a memref that a view shows is inside; its size is known, and not 0."""
+    """Add the modes in which the part of a memref that a view shows is inside, and not empty."""
     op, limits = access.op, facts.limits(access)
     assert isinstance(op, Subview)
     for number, part in enumerate(op.slices):
-        length = 1 if part.drops_mode else part.size if isinstance(part.size, int) else _constant(facts, part.size)
+        length = exactly(1) if part.drops_mode or part.size is None else facts.ranges.of(part.size, limits)
         extent, found = facts.extent(op.tensor, number), facts.ranges.of(part.offset, limits)
-        if extent is None or found is None or length is None or length < 1:
+        if extent is None or found is None or length is None or length.low.most < 1:
             continue
-        shown = facts.ranges.arithmetic.add(found, between(0, length - 1))
+        reach = Interval(IntervalEnd.of(0), length.high.plus(-1), length.needs)
+        if length.low.least < 1:
+            reach = reach.needing(facts.code.w.compare("sgt", length.low.value(facts.code.w), 0))
+        shown = facts.ranges.arithmetic.add(found, reach)
         if shown is not None and facts.decide_index((op, number), shown, extent, decided):
             decided.saved += (op, number) in decided.indices
 
