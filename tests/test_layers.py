@@ -146,6 +146,7 @@ ROOMS = {
             "back.llvm.cpu.amx",
             "back.llvm.cpu.dots",
             "back.llvm.cpu.collective",
+            "back.llvm.ranges",
         )
     ),
     "back.llvm.cpu.tensor": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),

@@ -241,6 +241,21 @@ def test_a_wrong_second_operand_is_found(operation: str) -> None:
     assert found.value.code == ("run.shift" if operation == "shl" else "run.division_by_zero")
 
 
+@pytest.mark.parametrize(("operation", "second"), [("div", -1), ("rem", 7), ("shl", 31), ("shr", 0)])
+def test_a_constant_second_operand_is_not_looked_at(operation: str, second: int) -> None:
+    """The wrong ones are errors of the program."""
+    body = f"""
+      %b = constant {second} : {matrix("i32", (8, 40))}
+      for %i = %z, %n {{
+        %a = cooperative_matrix_load %A[%z,%z] : {matrix("i32", (8, 40))}
+        %c = {operation} %a, %b : {matrix("i32", (8, 40))}
+        cooperative_matrix_store %c, %A[%z,%z]
+      }}"""
+    text = kernel(f"{memref('A', 'i32')}, %n: index", body)
+    compare(text, ONE, numbers("i32", 8, 40), 2)
+    assert not {"run.shift", "run.division_by_zero"} & {site.code for site in compiled(text).kernel.sites}
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (32, 32), (300, 2), *long([((1, 7),), ((7, 1),), ((8, 8),), ((20, 70),)])])
 def test_apply(shape: tuple[int, int]) -> None:
     type = matrix("f32", shape)

@@ -37,6 +37,7 @@ from girih.back.llvm.emit.text import bits, integer
 from girih.back.llvm.lower.collective.operands import note_tf32
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith, casts
+from girih.back.llvm.ranges.nests import nests_of
 from girih.facts import findings
 from girih.ir.types import PARTS, CoopMatrix
 from girih.ops.tile import TILE_LANGUAGE
@@ -63,7 +64,7 @@ LOWERINGS.again(written_again, CoopMatrix)
 def binary(code: CpuCode, op: Binary) -> None:
     """Component by component (003 "Arithmetic (binary)")."""
     mnemonic, type = op.spec.mnemonic, component_type(op.a)
-    checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
+    checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr") and not _is_right(code, op)
 
     def compute(at: MatrixPiece, parts: list[Parts]) -> Parts:
         if checked:
@@ -74,6 +75,15 @@ def binary(code: CpuCode, op: Binary) -> None:
 
 
 _WEIGHTS = {"div": 4, "rem": 40, "max": 3, "min": 3}
+
+
+def _is_right(code: CpuCode, op: Binary) -> bool:
+    """Whether all components are divided or shifted by one constant, by which they may be."""
+    constant = nests_of(code.function).made.get(op.b)
+    if not isinstance(constant, Constant) or not isinstance(constant.value, int):
+        return False
+    number = constant.value
+    return number != 0 if op.spec.mnemonic in ("div", "rem") else 0 <= number < 8 * component_type(op.b).size
 
 
 def _check_second(code: CpuCode, op: Binary, second: Parts, at: MatrixPiece) -> None:
