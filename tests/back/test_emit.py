@@ -112,6 +112,16 @@ def test_constant_vectors_are_computed_while_code_is_written() -> None:
             assert combined("udiv", a, integer(0, a.type)) is None and combined("lshr", a, integer(8, a.type)) is None
 
 
+def test_a_value_compared_with_itself_is_known() -> None:
+    w = Writer(ModuleText({}), "define void @f(i64 %n, double %x)")
+    n, x = Val("%n", "i64"), Val("%x", "double")
+    assert [w.compare(predicate, n, n).literal for predicate in ("eq", "ne", "slt", "sle", "ugt", "uge")] == [
+        1, 0, 0, 1, 0, 1,
+    ]  # fmt: skip
+    # What is not a number differs from itself.
+    assert w.compare("oeq", x, x).literal is None
+
+
 def test_code_in_front_of_other_code_takes_nothing_from_it() -> None:
     """What stands at the entry, or before a loop, has instructions of its own, which the loop may use from then on."""
     module = ModuleText(GENERAL_REGISTERS)

@@ -61,6 +61,8 @@ class Instructions(FunctionText):
                 return integer(COMPARES[predicate](x, y), "i1")
             mask = (1 << bits(a.type)) - 1
             return integer(COMPARES["s" + predicate[1:]](x & mask, y & mask), "i1")
+        if not floats and a.text == b.text and a.text[0] == "%" and lanes(a.type) == 1:
+            return integer(predicate in ("eq", "sle", "sge", "ule", "uge"), "i1")
         known = None if floats else compared(predicate, a, b)
         if known is not None:
             return known
