@@ -149,6 +149,10 @@ class _PanelCode:
             for name, factor in (("alpha", self.end.alpha), ("beta", self.end.beta))
         )
         end = replace(self.end, elements=e, alpha=alpha, beta=beta, overwrite=False)
+        if self.vectors < self.sizes.vectors:
+            # Such panels go to tiles, which are never added to.
+            write(replace(end, overwrite=True))
+            return
         adds = w.compare("ne", self.adds, w.value(0))
         w.either(adds, lambda: write(end), lambda: write(replace(end, overwrite=True)))
 
