@@ -150,7 +150,7 @@ class CoroutineCode(OneLaneCode):
         spmd = self.place.kind is RegionKind.SPMD
         own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
         where = (self.number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
-        report(w, self.record, site, where, values)
+        report(w, self.record, integer(site, "i32"), where, values)
         w.jump("final")
 
 

@@ -131,7 +131,10 @@ CHOICES = Lowerings[CpuCode]()
 
 @CHOICES.of(If)
 def if_(code: CpuCode, op: If) -> None:
-    """Lower an `if`: where both sides are one product, but for beta, straight code has it once, with two ends."""
+    """Lower an `if`: where both sides are one product, but for beta, straight code has it once, with two ends.
+
+    The checks are those of both sides; what fails is told for the side that would have been executed.
+    """
     pair = _alike(code, op)
     if pair is None:
         control.if_(code, op)
@@ -142,17 +145,11 @@ def if_(code: CpuCode, op: If) -> None:
     if not gemm.may_end_twice(second):
         control.if_(code, op)
         return
-    condition = code.scalar(op.condition).part
-
-    def check(side: Gemm) -> list[Val]:
-        with _lowering(code, side):
-            _start(code, side)
-        return []
-
-    if checks:
-        code.w.either(condition, lambda: check(pair[0]), lambda: check(pair[1]))
-    used = code.frame.used
+    condition, used = code.scalar(op.condition).part, code.frame.used
     with _lowering(code, pair[1]):
+        code.instead = (condition, pair[0])
+        second = _product(code, pair[1])
+        code.instead = None
         gemm.multiply(replace(second, otherwise=(condition, first.end)))
     code.frame.used = used
 
@@ -166,6 +163,8 @@ def _alike(code: CpuCode, op: If) -> tuple[Gemm, Gemm] | None:
         return None
     (first,), (second,) = sides
     if not (isinstance(first, Gemm) and isinstance(second, Gemm)) or first.atomic or second.atomic:
+        return None
+    if first.span.source is not second.span.source:
         return None
     parts = ("alpha", "a", "b", "c", "transpose_a", "transpose_b")
     if any(getattr(first, part) != getattr(second, part) for part in parts):

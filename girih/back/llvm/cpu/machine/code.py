@@ -8,7 +8,7 @@ active. Subgroups that wait for each other are coroutines; otherwise a barrier n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 
 from girih.analysis.prints import prints_of
@@ -52,6 +52,8 @@ class CpuCode(KernelCode):
     """Make usable again what other code on the thread may have released."""
     common: Callable[[int], Val] | None = None
     """So many bytes that all subgroups of a work-group see, where they are coroutines."""
+    instead: tuple[Val, Op] | None = None
+    """A condition under which checks are those of another instruction than the one that is lowered."""
 
     @property
     def features(self) -> Features:
@@ -164,8 +166,18 @@ class CpuCode(KernelCode):
         w = self.w
         spmd = self.place.kind is RegionKind.SPMD
         where = (self.linear_group, w.value(self.place.subgroup if spmd else -1), w.value(lane if spmd else -1))
-        report(w, self.record, site, where, values)
+        report(w, self.record, self._told(site), where, values)
         self.exit()
+
+    def _told(self, site: int) -> Val:
+        """The number of the site that a finding is told for."""
+        own = integer(site, "i32")
+        if self.instead is None:
+            return own
+        condition, op = self.instead
+        made = next(held for held, number in self.sites.items() if number == site)
+        other = self.sites.setdefault(replace(made, span=(op.span.start, op.span.end)), len(self.sites))
+        return self.w.select(condition, integer(other, "i32"), own)
 
 
 @lru_cache(maxsize=64)

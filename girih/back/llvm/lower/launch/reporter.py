@@ -24,15 +24,15 @@ _TOGETHER = 4
 """Numbers of values in steps of this have one function."""
 
 
-def report(w: Writer, record: Val, site: int, where: Sequence[Val], values: Sequence[Val]) -> None:
+def report(w: Writer, record: Val, site: Val, where: Sequence[Val], values: Sequence[Val]) -> None:
     """Claim a failure record and fill it, unless another thread did.
 
-    `where` is work-group, subgroup and lane; all numbers but `site` are `i64`.
+    `where` is work-group, subgroup and lane; all numbers but the one of the `site`, an `i32`, are `i64`.
     """
     count = max(1, -(-len(values) // _TOGETHER)) * _TOGETHER
     # Who reads the record knows how many values the site has.
     filled = [integer(0)] * (count - len(values))
-    w.run(_reporter(w.module, count), record, integer(site, "i32"), *where, *values, *filled)
+    w.run(_reporter(w.module, count), record, site, *where, *values, *filled)
 
 
 def _reporter(module: ModuleText, count: int) -> str:
