@@ -83,6 +83,15 @@ def test_factors_that_fit_into_the_second_cache_are_not_packed(way: str) -> None
     assert "@girih.product." in lowered_text(way, size, 128 << 10)
 
 
+@pytest.mark.parametrize("l1_bytes", [8 << 10, 20 << 10, 48 << 10])
+def test_parts_of_the_depth_follow_from_the_first_cache(l1_bytes: int) -> None:
+    machine = replace(TARGET.machine, l1_bytes=l1_bytes)
+    (function,) = girih.parse(gemms(1, 1, 1, ("f32",) * 3, dynamic=True)).functions
+    kernel = Compiled(function, target=replace(TARGET, machine=machine))
+    for size in ((2, 5, 1100), (17, 50, 1300), (33, 2, 2100)):
+        check(kernel, "f32", size, 2, 3)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_lines_of_one_set_of_the_cache_are_packed(way: str) -> None:
     size = (100, 99, 140)

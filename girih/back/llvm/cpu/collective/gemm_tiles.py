@@ -26,8 +26,8 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.collective.views import View
 from girih.lazy_dataclass import dataclass
 
-_DEPTH_BYTES = 2048
-"""The depth of a part, in bytes of one row, where vectors hold rows."""
+_DEPTH_SHARE = 1 / 16
+"""Of the first cache: a column of a part of the depth, where vectors hold rows. Those of a block take half of it."""
 
 _VECTORS = 3
 """The most vectors of rows of a block."""
@@ -41,8 +41,8 @@ _PARTLY_LOADED = 32
 _LINES = 4
 """The most rows and columns of a block whose vectors lie along the depth."""
 
-_LINE_BYTES = 4096
-"""The depth of a part where vectors lie along it, in bytes of a line: the lines of a block fit into the first cache."""
+_LINE_SHARE = 1 / 8
+"""Of the first cache: a line of a part of the depth, where vectors lie along it. Those of a block fit into it."""
 
 _PANEL_SHARE = 0.375
 """Of the second cache: rows of the first factor that are read again for other columns."""
@@ -75,7 +75,7 @@ def by_rows(p: Product) -> None:
     options = [
         (s, _function(p, f"rows.{s.vectors}x{s.lanes}x{s.columns}.{pitch}", _rows_body(s, pitch))) for s in shapes
     ]
-    _blocks(p, options, _DEPTH_BYTES)
+    _blocks(p, options, _DEPTH_SHARE)
 
 
 def few_rows(p: Product) -> int:
@@ -150,7 +150,7 @@ def by_depth(p: Product) -> None:
     Where the first one has not, a part of its rows is copied before it is used.
     """
     copies = p.a.strides[1] != 1
-    used = replace(p, a=replace(p.a, element=p.e.compute, strides=(_LINE_BYTES, 1))) if copies else p
+    used = replace(p, a=replace(p.a, element=p.e.compute, strides=(_deep(p, _LINE_SHARE), 1))) if copies else p
     rows, columns = (_widths(extent, (_LINES, _LINES // 2)) for extent in p.target.shape)
     if copies:
         # Few rows are worth a copy if there are many columns.
@@ -161,7 +161,7 @@ def by_depth(p: Product) -> None:
         shape = Shape(1, height, width, less + 1, beyond)
         name = f"depth.{height}x{width}.{rows[0]}{'.brief' * copies}"
         options.append((shape, _function(used, name, _depth_body(shape, rows[0], brief=copies))))
-    _blocks(p, options, _LINE_BYTES, copies=copies)
+    _blocks(p, options, _LINE_SHARE, copies=copies)
 
 
 def _depth_body(shape: Shape, pitch: int, *, brief: bool) -> Writing:
@@ -271,12 +271,12 @@ def _in_tile(e: Elements, position: int) -> Val:
 # --- blocks ------------------------------------------------------------------------------------
 
 
-def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], depth_bytes: int, *, copies: bool = False) -> None:
+def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], share: float, *, copies: bool = False) -> None:
     """Block after block of the target, each by the first function that suits; `copies` rows of the first factor."""
     e, w, (m, n) = p.e, p.e.w, p.target.shape
     pitch, width = max(s.rows for s, _ in options), max(s.columns for s, _ in options)
     tile = View(e.compute, _take(p, pitch * width), (pitch, width), (1, pitch))
-    deep = depth_bytes // e.compute.size
+    deep = _deep(p, share)
     room = _take(p, _LINES * deep) if copies else tile.pointer
     with _depths(p, deep) as (part, first):
 
@@ -308,6 +308,11 @@ def _blocks(p: Product, options: Sequence[tuple[Shape, Val]], depth_bytes: int, 
         with w.loop(0, m, height) as panel, w.loop(0, n, width) as loop:
             end = w.smaller(w.add(panel.index, height), m)
             rows(panel.index, end, lambda row, tall, a: column(row, tall, a, loop.index))
+
+
+def _deep(p: Product, share: float) -> int:
+    """The depth of a part, of which a line takes a share of the first cache: whole lines of it."""
+    return max(int(p.e.target.machine.l1_bytes * share) // 64, 1) * 64 // p.e.compute.size
 
 
 def _panel(e: Elements, a: View, step: int) -> Val:
