@@ -70,7 +70,7 @@ fuzz-races: $(VENV)/ready-to-develop ## random programs with and without races, 
 	@$(RUN) -m tests.fuzz.races.long --free 10000 --planted 1250 --seed $(SEED) --jobs $(JOBS)
 
 bench: $(VENV)/ready-to-run ## measure, as ratios
-	@$(RUN) benchmarks/run.py
+	@$(RUN) benchmarks/language/run.py
 
 clean: ## remove everything that make and the tools made
 	@rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* htmlcov

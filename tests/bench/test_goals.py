@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.goals import GOALS, Goal, goals_of, summary, verdicts
+from benchmarks.cpu.goals import GOALS, Goal, goals_of, summary, verdicts
 from girih.bench.child import groups
 from girih.bench.measuring.rows import Measurement, Versus
 

@@ -56,9 +56,9 @@ and [the design of races](design/races.md#the-suite-of-bugs) says how one is wri
 
 ABOUT_TRITON = """\
 Triton's interpreter, `TRITON_INTERPRET=1`, is the nearest relative that runs without a GPU. For it each class is one
-program, the same mistake in Triton's words: `benchmarks/triton_bugs.py` runs them, here with Triton {triton} and Python
-{python} on {date}. It is made for stepping through a kernel; tools that need a GPU, such as compute-sanitizer, may find
-what it does not.
+program, the same mistake in Triton's words: `benchmarks/language/triton_bugs.py` runs them, here with Triton {triton}
+and Python {python} on {date}. It is made for stepping through a kernel; tools that need a GPU, such as
+compute-sanitizer, may find what it does not.
 """
 
 

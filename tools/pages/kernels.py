@@ -36,7 +36,7 @@ STANDARD = {
 
 
 LIBRARY_NAMES = {"gemm": "tile gemm"}
-"""The beginnings of the rows of benchmarks/library.py that are not the name of the kernel."""
+"""The beginnings of the rows of benchmarks/cpu/library.py that are not the name of the kernel."""
 
 
 @dataclass(frozen=True)

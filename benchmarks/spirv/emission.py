@@ -1,8 +1,8 @@
 """How long the library takes to become SPIR-V, and what a launch on a Vulkan driver costs beside the kernel.
 
-    python -m benchmarks.emission            every kernel for a GPU of the Hopper kind, then launches on this machine
-    python -m benchmarks.emission attention  only kernels with that word in their name, and launches
-    python -m benchmarks.emission --save     also write benchmarks/results/DATE-emission.json
+    python -m benchmarks.spirv.emission            every kernel for a GPU of the Hopper kind, and launches here
+    python -m benchmarks.spirv.emission attention  only kernels with that word in their name, and launches
+    python -m benchmarks.spirv.emission --save     also write benchmarks/results/DATE-emission.json
 
 A kernel's time is the processor time from its text to a module that was validated by girih's rules, the least of
 several turns, in milliseconds: `text` is parsing and checking, `module` the lowering with all passes and the binary,
@@ -35,7 +35,7 @@ from girih.runtime.vulkan.executor import VulkanExecutor
 from girih.runtime.vulkan.opened import can_launch
 from girih.spirv import validate
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent.parent / "results"
 PROFILE = "nvidia-hopper"
 TURNS = 3
 LAUNCHES = 200

@@ -1,7 +1,7 @@
 """Products with quantised weights on the CPU target: against the memory's bandwidth, and decoding in NumPy.
 
-    python benchmarks/quantised.py                  both formats, matrix times vector and matrix, on 1 and 2 threads
-    python benchmarks/quantised.py --save           also write benchmarks/results/DATE-quantised.json
+    python benchmarks/cpu/quantised.py                  both formats, matrix times vector and matrix, on 1 and 2 threads
+    python benchmarks/cpu/quantised.py --save           also write benchmarks/results/DATE-quantised.json
 
 The vector product is held against the bandwidth of one thread for y := x + y, as in `girih bench`; the matrix product
 against `dequantize(W) @ X` on as many threads, with the kernels of OpenBLAS that are fastest here. Times are best of
@@ -31,7 +31,7 @@ from girih.bench.session import child_environment
 from girih.kernels.quantized import FORMATS, WEIGHTS, dequantize
 from girih.kernels.texts import path
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent.parent / "results"
 VECTOR = (16384, 4096)
 """Rows and columns of W: several times the caches."""
 MATRIX = ((2048, 2048, 256), (2048, 2048, 32))

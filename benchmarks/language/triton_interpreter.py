@@ -1,7 +1,7 @@
 """The interpreter against Triton's interpreter: the same GEMM and the same softmax, in one run, as ratios.
 
     pip install torch triton        (optional: nothing else in girih needs them)
-    python benchmarks/triton_interpreter.py [--save]
+    python benchmarks/language/triton_interpreter.py [--save]
 
 Both run on the CPU with 32 x 32 tiles of f32; a softmax kernel takes one column or row of 1024. girih checks every
 access, Triton's interpreter none.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import girih
-from benchmarks.run import Row, keep, seconds, show
+from benchmarks.language.run import Row, keep, seconds, show
 
 SIZE, TILE, LENGTH = 512, 32, 1024
 
@@ -30,7 +30,7 @@ def triton_kernels() -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
     try:
         import torch
 
-        from benchmarks import triton_texts
+        from benchmarks.language import triton_texts
     except ImportError as error:
         sys.exit(f"this comparison needs torch and triton: {error}")
     return torch, triton_texts.gemm, triton_texts.softmax

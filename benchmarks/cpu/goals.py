@@ -1,9 +1,9 @@
 """What the project wants of the standard set of `girih bench`, and what of it was reached.
 
-    python benchmarks/goals.py benchmarks/results/DATE-cpu.json
+    python benchmarks/cpu/goals.py benchmarks/results/DATE-cpu.json
 
-`benchmarks/cpu.py` prints the same below its tables. A figure is short of its goal, first where it reaches what is
-asked for, and world class where it reaches what is hoped for. The goals hold for kernels without checks.
+`benchmarks/cpu/standard.py` prints the same below its tables. A figure is short of its goal, first where it reaches
+what is asked for, and world class where it reaches what is hoped for. The goals hold for kernels without checks.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def summary(rows: Iterable[Measurement]) -> str:
 
 
 def main(paths: Sequence[str]) -> int:
-    """Judge files that `benchmarks/cpu.py --save` or `girih bench --json` wrote."""
+    """Judge files that `benchmarks/cpu/standard.py --save` or `girih bench --json` wrote."""
     for path in paths:
         rows = json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
         print(summary(Measurement.from_json(row) for row in rows))

@@ -1,4 +1,4 @@
-"""How the problems of `benchmarks/drawn.py` are measured."""
+"""How the problems of `benchmarks/cpu/drawn.py` are measured."""
 
 from __future__ import annotations
 

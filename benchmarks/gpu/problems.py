@@ -1,4 +1,4 @@
-"""The problems of `benchmarks/gpu.py`: their arrays, what peers compute them, and how results are judged.
+"""The problems of `benchmarks/gpu/vulkan.py`: their arrays, what peers compute them, and how results are judged.
 
 Arrays are made when they are first asked for, on the GPU where PyTorch has one, and forgotten by `forget`.
 """

@@ -1,11 +1,11 @@
 """Kernels with matrices of the work-group on a GPU's Vulkan driver, against cuBLAS, cuDNN and llama.cpp's shaders.
 
-    python -m benchmarks.gpu                      every product and attention below, in a few minutes
-    python -m benchmarks.gpu --modules FOLDER     also llama.cpp's shaders on the same driver, as NAME.spv in a folder
-    python -m benchmarks.gpu --variants           which sizes of tiles and work-groups are fastest, one problem a kernel
-    python -m benchmarks.gpu --quick              small sizes, to see that everything runs
-    python -m benchmarks.gpu --only attention     only problems with that word in their name
-    python -m benchmarks.gpu --save [--to FILE]   also write benchmarks/results/DATE-gpu.json, or another file
+    python -m benchmarks.gpu.vulkan                    every product and attention below, in a few minutes
+    python -m benchmarks.gpu.vulkan --modules FOLDER   also llama.cpp's shaders on the same driver, NAME.spv in a folder
+    python -m benchmarks.gpu.vulkan --variants         which sizes of tiles and work-groups are fastest, for one problem
+    python -m benchmarks.gpu.vulkan --quick            small sizes, to see that everything runs
+    python -m benchmarks.gpu.vulkan --only attention   only problems with that word in their name
+    python -m benchmarks.gpu.vulkan --save [--to FILE] also write benchmarks/results/DATE-gpu.json, or another file
 
 A time is the median of several executions after some to warm up, all on the same memory of the device: for Vulkan
 between timestamps around the dispatch, for PyTorch between CUDA events. A ratio is the time of the peer divided by
@@ -28,13 +28,13 @@ from statistics import median
 from typing import Any
 
 import girih
-from benchmarks.gpu_problems import Attention, LlamaModule, Problem, Product, QuantisedProduct
+from benchmarks.gpu.problems import Attention, LlamaModule, Problem, Product, QuantisedProduct
 from girih.bench.machine import environment
 from girih.kernels import path
 from girih.runtime.vulkan.executor import VulkanExecutor
 from girih.runtime.vulkan.shader import VulkanShader
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parent.parent / "results"
 WARM, TIMED = 3, 11
 """How often a kernel is executed to warm up, and to be timed."""
 

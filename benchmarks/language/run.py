@@ -1,7 +1,7 @@
 """Measure the front end and the interpreter against their peers, in one run, and keep the figures as data.
 
-    python benchmarks/run.py             print a table
-    python benchmarks/run.py --save      also write benchmarks/results/DATE-language.json
+    python benchmarks/language/run.py             print a table
+    python benchmarks/language/run.py --save      also write benchmarks/results/DATE-language.json
 
 Every figure is a median of several runs; a ratio is the median of ratios of runs that alternate with the peer's. What
 the peer is stands in the table. Nothing is asserted here.
@@ -28,7 +28,7 @@ import girih
 from girih import kernels
 from girih.ir.check import check_module
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 Row = dict[str, Any]
 
 

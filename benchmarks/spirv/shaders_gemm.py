@@ -1,8 +1,8 @@
 """Products of matrices as compute shaders, compiled for the CPU, against girih's own kernels; and interpreted.
 
-    python benchmarks/shaders_gemm.py                     the shaders of examples/shaders
-    python benchmarks/shaders_gemm.py --modules FOLDER    also llama.cpp's, as NAME.spv in a folder
-    python benchmarks/shaders_gemm.py --save              also write benchmarks/results/DATE-shaders-gemm.json
+    python benchmarks/spirv/shaders_gemm.py                     the shaders of examples/shaders
+    python benchmarks/spirv/shaders_gemm.py --modules FOLDER    also llama.cpp's, as NAME.spv in a folder
+    python benchmarks/spirv/shaders_gemm.py --save              also write benchmarks/results/DATE-shaders-gemm.json
 
 Products of f16 are held against `gemm` with f32 sums, those with weights of four bits against `gemm_q4_0`. Everything
 runs on one CPU, with checks; shaders and kernels take turns, and a figure is the least processor time of many turns, so
@@ -32,7 +32,7 @@ from girih import kernels
 from girih.bench.machine import environment
 from girih.kernels.quantized import dequantize, quantize
 
-ROOT = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parent.parent
 SHADERS = ROOT.parent / "examples" / "shaders"
 RESULTS = ROOT / "results"
 SIZES = (512, 1024)

@@ -1,7 +1,7 @@
 """What Triton's interpreter says of wrong kernels: one for each class of tests/bugs that Triton can express.
 
     pip install torch triton        (optional: nothing else in girih needs them)
-    python -m benchmarks.triton_bugs [--machine WORDS] [--save]
+    python -m benchmarks.language.triton_bugs [--machine WORDS] [--save]
 
 Each kernel of `triton_bugs_texts.py` runs in a process of its own, because what it does to memory may end that. Found
 means that the launch raises an error. A launch that passes is said to give right or wrong results, compared with those
@@ -22,7 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT = 300
 """Seconds after which a kernel counts as one that never ends."""
 
@@ -32,7 +32,7 @@ INEXPRESSIBLE = {"lifetime": "memory of a program is not allocated and freed by 
 
 def launch(name: str) -> None:
     """Run the wrong kernel of a class in this process, and print what came of it."""
-    from benchmarks.triton_bugs_texts import LAUNCHES
+    from benchmarks.language.triton_bugs_texts import LAUNCHES
 
     try:
         right = LAUNCHES[name][1]()
@@ -46,7 +46,7 @@ def launch(name: str) -> None:
 
 def tried(name: str) -> dict[str, Any]:
     """What comes of the wrong kernel of a class, run in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.triton_bugs", "--launch", name]
+    command = [sys.executable, "-m", "benchmarks.language.triton_bugs", "--launch", name]
     try:
         process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
@@ -72,7 +72,7 @@ def main() -> None:
         return
     try:
         found = {"date": date.today().isoformat(), "triton": version("triton"), "python": platform.python_version()}
-        from benchmarks.triton_bugs_texts import LAUNCHES
+        from benchmarks.language.triton_bugs_texts import LAUNCHES
     except (ImportError, PackageNotFoundError) as error:
         sys.exit(f"this comparison needs torch and triton: {error}")
     classes = {name: {"program": program, **tried(name)} for name, (program, _) in LAUNCHES.items()}

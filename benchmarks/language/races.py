@@ -1,6 +1,6 @@
 """What the search for races costs in the interpreter: kernels with and without it, by turns, least of several times.
 
-    python benchmarks/races.py [--rounds 7] [--json results/DATE-races.json]
+    python benchmarks/language/races.py [--rounds 7] [--json results/DATE-races.json]
 
 Beside the ratio it prints how many bytes of stamps there are for a byte of what the kernel writes.
 """

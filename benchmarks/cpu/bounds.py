@@ -1,6 +1,6 @@
 """What `checks="bounds"` costs: kernels with and without checks, in one process, alternating, least of several times.
 
-    python benchmarks/bounds.py
+    python benchmarks/cpu/bounds.py
 
 A kernel that computes much for each element hardly notices the checks; one that mostly computes addresses does. The
 inverse of 9x9 matrices, batch first, and the stencil are of the second kind.

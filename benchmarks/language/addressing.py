@@ -1,4 +1,7 @@
-"""How long the address models take for 1024 x 1024 elements: `python benchmarks/addressing.py`; the goal is 50 ms."""
+"""How long the address models take for 1024 x 1024 elements; the goal is 50 ms.
+
+python benchmarks/language/addressing.py
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Measure the CPU target against the best libraries, in one run, and keep the figures as data.
 
-    python benchmarks/cpu.py                        the standard set of `girih bench`, and the groups below
-    python benchmarks/cpu.py --group growth         one group; may be repeated
-    python benchmarks/cpu.py --save                 also write benchmarks/results/DATE-cpu.json
+    python benchmarks/cpu/standard.py                        the standard set of `girih bench`, and the groups below
+    python benchmarks/cpu/standard.py --group growth         one group; may be repeated
+    python benchmarks/cpu/standard.py --save                 also write benchmarks/results/DATE-cpu.json
 
 Beyond the standard set there are `shapes` (products of odd shapes, against NumPy) and `growth` (compile
 time and peak memory against the number of instructions, of straight-line code and of loops). Nothing is asserted here
@@ -25,7 +25,7 @@ from girih.bench.measuring.rows import BUSY
 from girih.bench.report import Results, head, tail
 from girih.commands.bench import table
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 OWN = ("shapes", "growth")
@@ -44,7 +44,7 @@ FLAT = ((2, 2, 10000), (6, 6, 3000), (13, 13, 5000), (37, 29, 1000), (64, 64, 40
 
 def own_events(request: MeasuringRequest) -> Iterator[Event]:
     """The groups of this file, in the measuring process."""
-    from benchmarks.cpu_growth import growth
+    from benchmarks.cpu.growth import growth
     from girih.bench.cases.case import Case
     from girih.bench.cases.products import shapes
     from girih.bench.child import serve
@@ -142,7 +142,7 @@ def main(words: Sequence[str] | None = None) -> int:
     results = measured(arguments)
     for problem in results.problems:
         print(f"error: {problem['group']}: {problem['name']}: {problem['message']}")
-    from benchmarks.goals import summary
+    from benchmarks.cpu.goals import summary
 
     print("\n".join(filter(None, [tail(results), summary(results.rows)])))
     if arguments.save:

@@ -1,9 +1,9 @@
 """Measure every kernel of the library against NumPy and torch, and keep the figures as data.
 
-    python benchmarks/library.py                    each kernel of `girih kernels`, as `girih bench NAME` measures it
-    python benchmarks/library.py gemm softmax       only these
-    python benchmarks/library.py --save             also write benchmarks/results/DATE-library.json, or for some
-                                                    kernels DATE-KERNEL-...-library.json
+    python benchmarks/cpu/library.py                each kernel of `girih kernels`, as `girih bench NAME` measures it
+    python benchmarks/cpu/library.py gemm softmax   only these
+    python benchmarks/cpu/library.py --save         also write benchmarks/results/DATE-library.json, or for some
+                                                kernels DATE-KERNEL-...-library.json
 
 One thread, and the checks that `girih.load` has unless told otherwise; what they cost stands in the rows too. The pages
 of the kernels show what is saved. Nothing is asserted but that results are right.
@@ -24,7 +24,7 @@ from girih.bench.report import Results, head, tail
 from girih.commands.bench import table
 from girih.kernels.table import TABLE
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def measured(names: Sequence[str], *, quick: bool, against: Sequence[str] = ()) -> Results:

@@ -1,7 +1,7 @@
 """Shaders without matrices on the CPU target, beside lavapipe, Mesa's Vulkan driver for the CPU, on the same modules.
 
-    python benchmarks/shaders.py                    five shaders of examples/shaders, as many threads as there are CPUs
-    python benchmarks/shaders.py --save             also write benchmarks/results/DATE-shaders.json
+    python benchmarks/spirv/shaders.py              five shaders of examples/shaders, as many threads as there are CPUs
+    python benchmarks/spirv/shaders.py --save       also write benchmarks/results/DATE-shaders.json
 
 A turn of ours is a launch on NumPy's arrays, with checks; one of lavapipe is what the driver says that it took, with
 arrays in its memory. Both compile before. Times are best of several, and nothing else should run. Without lavapipe its
@@ -28,7 +28,7 @@ from girih.kernels.quantized import dequantize, quantize
 from girih.runtime.vulkan.opened import can_launch
 from girih.runtime.vulkan.shader import VulkanShader
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TURNS = 9
 LAVAPIPE = "libvulkan_lvp.so"
 """Mesa's driver for the CPU, as Linux distributions install it (`mesa-vulkan-drivers`)."""

@@ -1,7 +1,7 @@
 """Measure how launches scale: over threads, down to small grids, and beside another process on the same CPUs.
 
-    python benchmarks/scaling.py                 all parts
-    python benchmarks/scaling.py small together  some of them
+    python benchmarks/cpu/scaling.py                 all parts
+    python benchmarks/cpu/scaling.py small together  some of them
 
 `peak`      multiply-adds in registers: how many times one thread's operations the CPUs do, which bounds all else
 `product`   `gemm` in blocks, f32 and f64, against NumPy
