@@ -12,7 +12,7 @@ from girih.bench.measuring.context import EPSILON, Array, MeasuringContext, rand
 from girih.bench.measuring.rows import Measurement
 from girih.bench.measuring.timing import Call
 from girih.bench.measuring.work import Work, measure
-from girih.kernels.loading import CPU_GEMM, shares
+from girih.kernels.loading import cpu_text, shares
 
 LEAST_WIDTH = 64
 """So many columns, at least, of a product are one work-group, where there are several threads."""
@@ -46,11 +46,13 @@ def _collective(context: MeasuringContext, type: str, m: int, n: int, k: int) ->
 
 def _library(context: MeasuringContext, type: str, m: int, n: int, k: int) -> list[Measurement]:
     """A product with the library's kernel for any sizes, as a user has it who leaves its options out."""
-    shared = shares("cpu", type, SUMMED_IN.get(type, type))
+    summed = SUMMED_IN.get(type, type)
+    shared = shares("cpu", type, summed)
     assert shared is not None
     grid = 1 if shared["groups"] == 1 else None
+    definitions = {**_types(type), **shared, "narrow": type != summed}
     return _product(context, "tiles", type, (m, n, k), lambda a, b, c: context.calls(
-        CPU_GEMM, "gemm", grid, (1.0, a, b, 0.0, c), **_types(type), **shared))  # fmt: skip
+        cpu_text("gemm"), "gemm", grid, (1.0, a, b, 0.0, c), **definitions))  # fmt: skip
 
 
 def _types(type: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, shared_gemm, shares, tile_for
+from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, shared_kernel, shares, tile_for
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -61,8 +61,8 @@ def gemm(
     if rows is columns is depth is None:
         shared = shares(target, type, summed)
         if shared is not None:
-            return shared_gemm(order, target, shared, type=type, accumulator=summed, transpose_a=transpose_a,
-                               transpose_b=transpose_b)  # fmt: skip
+            return shared_kernel("gemm", target, order, shared | {"narrow": type != summed}, type=type,
+                                 accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)  # fmt: skip
     return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
                    transpose_b=transpose_b, **tile_for(target, type, summed, rows, columns, depth))  # fmt: skip
 
@@ -113,10 +113,14 @@ def gemm_mixed(
     """C := A B with narrow factors and wide sums: `kernel(A, B, C)`.
 
     A is M x K and B is K x N, of `type`: i8, i16, f16 or bf16; C is M x N, of `accumulator`: i32 or i64 for integers,
-    f32 for the others. `rows`, `columns` and `depth` are those of `gemm`. Grid: ceil(M / rows) x ceil(N / columns).
-    003 "Cooperative matrix mul add".
+    f32 for the others. `rows`, `columns` and `depth` are those of `gemm`; where they are left out, f16 and bf16 take no
+    tiles on a CPU, as there. Grid: ceil(M / rows) x ceil(N / columns). 003 "Cooperative matrix mul add".
     """
     summed = accumulator_of("gemm_mixed", type, accumulator)
+    if rows is columns is depth is None:
+        shared = shares(target, type, summed)
+        if shared is not None:
+            return shared_kernel("gemm_mixed", target, order, shared, type=type, accumulator=summed)
     sizes = tile_for(target, type, summed, rows, columns, depth)
     return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed, **sizes)
 

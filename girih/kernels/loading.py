@@ -9,11 +9,10 @@ from girih.kernels.table import checked
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from girih.api import Kernel, Program
     from girih.ir.core import Order
-
-CPU_GEMM = path("gemm").parent / "cpu" / "gemm.tl"
-"""The text of `gemm` that takes the place of tiles."""
 
 _SUMMED_IN = {"f16": "f32", "bf16": "f32"}
 """The types in which the instruction `gemm` sums products of narrow types."""
@@ -32,7 +31,7 @@ def loaded_kernel(name: str, target: str | None, order: Order, **definitions: ob
 
 
 def shares(target: str | None, type: str, accumulator: str) -> dict[str, object] | None:
-    """The definitions of `gemm` by the collective instruction, `cpu/gemm.tl`; None where the product takes tiles.
+    """What says how work-groups share a product by the collective instruction; None where the product takes tiles.
 
     It takes them on targets that do not say how many work-groups are to share a product; and for sums that are wider
     than those of the instruction. Raises `ValueError` for a wrong target.
@@ -40,18 +39,23 @@ def shares(target: str | None, type: str, accumulator: str) -> dict[str, object]
     from girih.api import resolved_target
 
     groups = resolved_target(target).product_groups()
-    if groups is None or accumulator not in (type, _SUMMED_IN.get(type)):
-        return None
-    return {"groups": groups, "narrow": type != accumulator}
+    return None if groups is None or accumulator not in (type, _SUMMED_IN.get(type)) else {"groups": groups}
 
 
-def shared_gemm(order: Order, target: str | None, shares: dict[str, object], **definitions: object) -> Kernel:
-    """`gemm` by the collective instruction. Raises `ValueError` for what is not offered."""
+def shared_kernel(
+    name: str, target: str | None, order: Order, shares: dict[str, object], **definitions: object
+) -> Kernel:
+    """A product by the collective instruction. Raises `ValueError` for what is not offered."""
     from girih.api import load
 
-    kernel = load(CPU_GEMM, target, checked("gemm", definitions) | shares, order=order)["gemm"]
+    kernel = load(cpu_text(name), target, checked(name, definitions) | shares, order=order)[name]
     # Then the arguments decide nothing, and a launch need not look at them for its grid.
     return kernel[1] if shares["groups"] == 1 else kernel
+
+
+def cpu_text(name: str) -> Path:
+    """The file that takes the place of a kernel's text on a CPU, for kernels that have one."""
+    return path(name).parent / "cpu" / f"{name}.tl"
 
 
 def given(**sizes: int | None) -> dict[str, int]:

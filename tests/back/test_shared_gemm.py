@@ -10,7 +10,7 @@ import pytest
 
 import girih
 from girih import kernels
-from girih.kernels.loading import CPU_GEMM, shares
+from girih.kernels.loading import cpu_text, shares
 from girih.kernels.table import EVERY, WIDER
 from tests.cases import crossed, every_case, long
 from tests.kernels.arrays import Array, assert_product, number, random, wide, zeros
@@ -144,13 +144,29 @@ def test_the_kernel_is_a_kernel_like_others() -> None:
     tiles = kernels.gemm(type="bf16", target="interpreter")
     assert kernel.signature == tiles.signature
     assert "on the grid [max(1, min(4, floor(size(%A, 0) * size(%A, 1) * size(%C, 1), 262144)))]" in repr(kernel)
-    assert kernel.ir.span.source.name == str(CPU_GEMM)
+    assert kernel.ir.span.source.name == str(cpu_text("gemm"))
     again = pickle.loads(pickle.dumps(kernel))
     assert repr(again) == repr(kernel)
     a, b, c = random("bf16", 90, 90), random("bf16", 90, 90, seed=1), zeros("f32", 90, 90)
     again.bind(1.0, a, b, 0.0, c).run()
     assert_product(c, a, b, 1, 0, c, 90, "f32")
     assert {remark.severity for remark in kernel.remarks} <= {"remark"}
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+def test_mixed_precision_needs_no_tiles(type_: str) -> None:
+    kernel = kernels.gemm_mixed(type=type_, target="cpu")
+    assert kernel.ir.span.source.name == str(cpu_text("gemm_mixed"))
+    tiles = kernels.gemm_mixed(type=type_, target="cpu", depth=32)
+    assert tiles.ir.span.source.name == str(kernels.path("gemm_mixed"))
+    with every_case() as case:
+        for position, (m, n, k) in enumerate([*SIZES, (90, 70, 80)]):
+            for launched in (kernel, kernel[GRIDS[position % len(GRIDS)]]):
+                with case(f"{m} x {n} x {k}, {launched.grid}"):
+                    a, b, c = random(type_, m, k), random(type_, k, n, seed=1), zeros("f32", m, n)
+                    c[...] = np.nan
+                    launched(a, b, girih.uninitialized(c))
+                    assert_product(c, a, b, 1, 0, c, k, "f32")
 
 
 def test_sizes_that_do_not_fit_are_found() -> None:
