@@ -56,6 +56,22 @@ def test_sizes_factors_and_grids(types: tuple[str, str], transpose: tuple[bool, 
                     assert_product(c, a, b, alpha, beta, old, k, accumulator)
 
 
+@pytest.mark.parametrize("type_", ["f32", "f64", "bf16", "f16", "i32", "c32"])
+def test_products_of_several_blocks(type_: str) -> None:
+    """Of a great depth each block but the first one is added to what the one before has left, whatever beta is."""
+    accumulator = WIDER[type_][0]
+    kernel = kernels.gemm(type=type_, target="cpu")
+    with every_case() as case:
+        for m, n, k in [(67, 75, 1500), (110, 67, 1100)]:
+            for alpha, beta in [(1, 0), (2, 3)]:
+                with case(f"{m} x {n} x {k}, {alpha}, {beta}"):
+                    a, b = random(type_, m, k), random(type_, k, n, seed=1)
+                    c = random(accumulator, m, n, seed=2)
+                    old = c.copy()
+                    kernel(number(accumulator, alpha), a, b, number(accumulator, beta), c)
+                    assert_product(c, a, b, alpha, beta, old, k, accumulator)
+
+
 @pytest.mark.parametrize("grid", GRIDS)
 def test_each_grid_shares_the_result(grid: int | tuple[int, ...]) -> None:
     """With beta 1 an element that two work-groups add to would show, as would one that none does."""

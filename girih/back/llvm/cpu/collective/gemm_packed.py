@@ -113,6 +113,9 @@ class _PackedProduct:
     def _tiles(self, goal: View, deep: Operand, first: Val, end: Scaling) -> None:
         """All products of a panel with a panel."""
         w, sizes = self.w, self.sizes
+        if end.overwrite:
+            # Parts of the depth behind the first one are added to what is there by now.
+            end = replace(end, beta=None)
         steps = self.first.steps(w, deep)
         direct = goal.contiguous and end.element == self.e.compute and not (end.atomic or end.complex)
         function = PanelProduct(sizes, end if direct else None, sizes.vectors)
