@@ -55,6 +55,9 @@ SMALLEST, LARGEST = 0.25, 16.0
 SERVER = "emeraldrapids"
 """The kind of results of a server of Intel with AMX."""
 
+THREAD = "zen4"
+"""The kind of results of one thread of a processor of AMD; times of starting, and of checks, are of the kind `cpu`."""
+
 
 def rows_of(*groups: str, kind: str = "cpu") -> list[Row]:
     """The measured rows of some groups, in order; `kind` is that of the results."""
@@ -68,7 +71,7 @@ def _named(row: Row) -> str:
 def roofline() -> str:
     """The plot of rates against operations a byte, under the limits of the machine."""
     p = Picture(WIDTH, 480, "Operations a second against operations for each byte, under the limits of the machine")
-    machine = newest("cpu")["machine"]
+    machine = newest(THREAD)["machine"]
     x = _log_scale(0.125, 1024, 64, 700)
     y = _log_scale(3, 300, 400, 60)
     p.text(24, 32, "Under the roof: 10⁹ operations a second, one thread", look="bold")
@@ -86,7 +89,7 @@ def roofline() -> str:
         p.line(x(peak / bandwidth), y(peak), 700, y(peak))
         p.text(700, y(peak) - 5, f"{type} {peak:.0f}", "soft", "small", "end")
     for group, (_, colour) in GROUPS.items():
-        for row in rows_of(group):
+        for row in rows_of(group, kind=THREAD):
             if row["gflops"]:
                 p.dot(x(row["flops"] / row["bytes"]), y(row["gflops"]), colour)
     for number, (words, colour) in enumerate(GROUPS.values()):
@@ -105,7 +108,7 @@ def ratios(title: str, *groups: str) -> str:
     """The plot of ratios: how many times as fast as its peers each row is."""
     lines: list[Row | str] = []
     for group in groups:
-        lines += [SUMMARY[group], *(row for row in rows_of(group) if row["against"])]
+        lines += [SUMMARY[group], *(row for row in rows_of(group, kind=THREAD) if row["against"])]
     p = Picture(WIDTH, 92 + 20 * len(lines), title)
     p.text(24, 32, title, look="bold")
     x = _ratio_axis(p, 250, 84, 80 + 20 * len(lines))
@@ -151,7 +154,7 @@ def shapes() -> str:
     p.text(24, 32, title, look="bold")
     x = _ratio_axis(p, 120, 84, 172)
     for number, peer in enumerate(("numpy", "torch")):
-        found = [row["against"][peer]["ratio"] for row in rows_of("shapes") if peer in row["against"]]
+        found = [row["against"][peer]["ratio"] for row in rows_of("shapes", kind=THREAD) if peer in row["against"]]
         y = 108 + 44 * number
         p.text(110, y - 4, PEERS[peer], look="small", anchor="end")
         p.text(110, y + 12, f"median {median(found):.2f}", "soft", "small", "end")
@@ -273,7 +276,7 @@ def pages() -> dict[str, str]:
     return {PAGE: PART.sub(part, (ROOT / PAGE).read_text(encoding="utf-8"))}
 
 
-def _machine(kind: str = "cpu") -> Iterator[str]:
+def _machine(kind: str = THREAD) -> Iterator[str]:
     """The lines on the machine and the date of the figures."""
     of = newest(kind)["environment"]
     yield f"Measured on {of['date']}: one thread of an {of['cpu']} with {of['cpus']} cores, `{of['llvm_cpu']}` to LLVM;"
@@ -282,7 +285,7 @@ def _machine(kind: str = "cpu") -> Iterator[str]:
     yield f"{of['libxsmm'].split()[0]}."
 
 
-def _summary(kind: str = "cpu") -> Iterator[str]:
+def _summary(kind: str = THREAD) -> Iterator[str]:
     """Ratios by group and peer: the median, the worst and the best."""
     yield from ("| what | peer | rows | median | worst | best |", "| --- | --- | --- | --- | --- | --- |")
     for group, words in SUMMARY.items():
