@@ -153,6 +153,10 @@ ROOMS = {
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
+    "back.llvm.nvptx.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane")),
+    "back.llvm.nvptx": Room(
+        (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.assemble", "back.llvm.nvptx"), ("llvmlite",)
+    ),
     # SPIR-V: shader code is recorded through the lowerings for one lane, and written as a module or as GLSL.
     "back.spirv.code": Room((*WORDS, "back.llvm.emit")),
     "back.spirv.passes": Room(("source", "back.llvm.emit", "back.spirv.code")),
@@ -190,6 +194,10 @@ ROOMS = {
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
     "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
     "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
+    "runtime.cuda": Room(
+        (*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.cpu", "runtime.device", "runtime.emitted"),
+        (*ARRAYS, "cuda"),
+    ),
     "runtime.opencl": Room(
         (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device", "runtime.emitted"),
         ARRAYS,
@@ -218,6 +226,7 @@ ROOMS = {
             "runtime.device",
             "runtime.cache",
             "runtime.cpu",
+            "runtime.cuda",
             "runtime.emitted",
             "runtime.opencl",
             "runtime.vulkan",

@@ -170,6 +170,12 @@ def _opencl(name: str) -> TargetDevice:
     return OpenClTarget.named(name)
 
 
+def _cuda(name: str) -> TargetDevice:
+    from girih.runtime.cuda.target import CudaTarget
+
+    return CudaTarget.named(name)
+
+
 def _choices(value: object) -> object:
     from girih.interpreter.machine.choices import Choices
 
@@ -269,6 +275,19 @@ TARGETS: Mapping[str, Target] = {
             _cpu,
             (Setting("checks", "every access is checked, or only what would end the process", CHECKS),),
             emits=("llvm", "asm", REMARKS_FORM),
+        ),
+        Target(
+            "cuda",
+            (
+                TargetForm("cuda", "this machine's current NVIDIA GPU, by NVIDIA's driver",
+                           "speed on NVIDIA's GPUs, with accesses still checked"),
+                TargetForm("cuda:NAME", "a GPU by its number, as `cuda:0`, or an architecture, as `cuda:sm_90a`",
+                           "other GPUs of this machine, and PTX to read without one",
+                           "a number, or an architecture that `girih targets cuda` lists"),
+            ),
+            _cuda,
+            (Setting("checks", "every access is checked, or none is", CHECKS),),
+            emits=("llvm", "ptx", REMARKS_FORM),
         ),
         Target(
             "vulkan",

@@ -66,7 +66,8 @@ def llvm() -> ModuleType:
 
 
 @lru_cache(maxsize=1)
-def _all_targets() -> None:
+def all_targets() -> None:
+    """Set up the code generators of all targets, and not only of this machine."""
     llvm().initialize_all_targets()
     llvm().initialize_all_asmprinters()
 
@@ -266,7 +267,7 @@ def _generated(ir_text: str, cpu: Cpu, optimize: bool, emit: Callable[[Any, Any]
 def _target_machine(name: str, features: str, triple: str) -> Any:
     binding = llvm()
     if not triple.startswith(str(binding.get_default_triple()).split("-")[0]):
-        _all_targets()
+        all_targets()
     try:
         target = binding.Target.from_triple(triple)
     except RuntimeError as error:

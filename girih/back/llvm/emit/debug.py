@@ -15,12 +15,23 @@ from girih.source import NOWHERE, Source, Span
 class DebugInfo:
     """The debug information of one function, as metadata of its module; nothing without `lines`.
 
-    `attached` is the end of the first line of the function's definition.
+    `attached` is the end of the first line of the function's definition. With `directives` the lines are in the form of
+    PTX, which has no tables of its own.
     """
 
-    def __init__(self, module: ModuleText, name: str, linkage_name: str, span: Span, *, lines: bool = True) -> None:
+    def __init__(
+        self,
+        module: ModuleText,
+        name: str,
+        linkage_name: str,
+        span: Span,
+        *,
+        lines: bool = True,
+        directives: bool = False,
+    ) -> None:
         self.linkage_name = linkage_name
         self._module, self._lines = module, lines
+        self._kind = "DebugDirectivesOnly" if directives else "LineTablesOnly"
         self.attached = ""
         if lines:
             self._describe(name, span)
@@ -35,7 +46,7 @@ class DebugInfo:
         line = _line(span)[0]
         unit = module.note(
             f'distinct !DICompileUnit(language: DW_LANG_C99, file: {self._file}, producer: "girih", '
-            "isOptimized: true, runtimeVersion: 0, emissionKind: LineTablesOnly)"
+            f"isOptimized: true, runtimeVersion: 0, emissionKind: {self._kind})"
         )
         types = module.note("!DISubroutineType(types: !{})")
         self._subprogram = module.note(

@@ -16,6 +16,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.numbers.angles import reduced
 from girih.back.llvm.numbers.floats import as_float, magnitude, negative, pattern, real
 from girih.facts.turns import LN2_IN_TURNS, TURN_BITS
+from girih.lazy_dataclass import dataclass
 
 _LN2 = {"float": (0.693147182464599609375, -1.904654299957767e-09), "double": (math.log(2.0), 2.3190468138462996e-17)}
 """ln 2 rounded to a type, and what that lacks."""
@@ -46,36 +47,49 @@ def turned_by_ln2(w: Writer, y: Val, native: bool) -> tuple[Val, Val]:
 _LEAD = 64
 """Zeros in front of the table, so that powers below 2^0 have their place in it."""
 
-_TABLE = "girih.ln2_in_turns"
-_WORDS = (_LEAD + TURN_BITS) // 64
 
-
-def _far(w: Writer, y: Val) -> list[Val]:
+def _far(w: Writer, y: Val) -> tuple[Val, Val]:
     """The angles of large numbers, at most half a turn, each in two parts."""
     own = w.far_angle("ln2", LN2_IN_TURNS, TURN_BITS, y)
-    if own is not None:
-        return list(own)
-    name = f"girih.turn.{mangled(y.type)}"
+    return angle_without_turns(w, "ln2", LN2_IN_TURNS, TURN_BITS, y) if own is None else own
+
+
+def angle_without_turns(w: Writer, name: str, unit: int, known: int, y: Val) -> tuple[Val, Val]:
+    """The angles of y units, at most half a turn, each in two parts, by a function of the module.
+
+    `unit` are the first `known` bits of one unit in turns, which has `name`.
+    """
+    table, called = f"girih.{name}_in_turns", f"girih.turn.{name}.{mangled(y.type)}"
     pair = f"{{ {y.type}, {y.type} }}"
-    if name not in w.module.helpers:
-        w.module.helpers.add(name)
-        words = [LN2_IN_TURNS >> TURN_BITS - 64 * k & (1 << 64) - 1 for k in range(_WORDS)]
+    if called not in w.module.helpers:
+        w.module.helpers.add(called)
+        count = (_LEAD + known) // 64
+        words = [unit >> known - 64 * k & (1 << 64) - 1 for k in range(count)]
         listed = ", ".join(str(integer(word)) for word in words)
-        w.module.globals[_TABLE] = f"@{_TABLE} = internal constant [{_WORDS} x i64] [{listed}]"
-        _define(Writer(w.module, f"define internal {pair} @{name}({y.type} %y) noinline nounwind"), Val("%y", y.type))
-    found = w.effect(pair, f"call {pair} @{name}({y})")
-    return [w.field(found, k, y.type) for k in range(2)]
+        w.module.globals[table] = f"@{table} = internal constant [{count} x i64] [{listed}]"
+        header = f"define internal {pair} @{called}({y.type} %y) noinline nounwind"
+        _define(Writer(w.module, header), Val("%y", y.type), _Table(Val(f"@{table}", "ptr"), count))
+    found = w.effect(pair, f"call {pair} @{called}({y})")
+    return w.field(found, 0, y.type), w.field(found, 1, y.type)
 
 
-def _define(w: Writer, y: Val) -> None:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The first bits of one unit in turns behind `_LEAD` zeros, in 64-bit words."""
+
+    place: Val
+    count: int
+
+
+def _define(w: Writer, y: Val, table: _Table) -> None:
     """Write the body of the function that `_far` calls, which computes the angles lane after lane."""
     count, type = lanes(y.type), y.type
     parts: tuple[Val, ...]
     if count == 1:
-        parts = _angle(w, y)
+        parts = _angle(w, y, table)
     else:
         with w.loop(0, count, carried=[poison(type)] * 2) as lane:
-            angle = _angle(w, w.extract(y, lane.index))
+            angle = _angle(w, w.extract(y, lane.index), table)
             lane.following = [w.insert(v, a, lane.index) for v, a in zip(lane.values, angle, strict=True)]
         parts = lane.results
     pair = f"{{ {type}, {type} }}"
@@ -84,13 +98,13 @@ def _define(w: Writer, y: Val) -> None:
     w.finish()
 
 
-def _angle(w: Writer, y: Val) -> tuple[Val, Val]:
+def _angle(w: Writer, y: Val, table: _Table) -> tuple[Val, Val]:
     """The angle of one number, at most half a turn, in two parts."""
     double = w.convert("fpext", y, "double")
     word = pattern(w, double)
     exponent = w.binary("and", w.binary("lshr", word, integer(52)), integer(0x7FF))
     mantissa = w.binary("or", w.binary("and", word, integer((1 << 52) - 1)), integer(1 << 52))
-    high, low = _fraction(w, mantissa, exponent)
+    high, low = _fraction(w, mantissa, exponent, table)
     # Each part of the fraction is exact in 53 bits, but for the last bits of the second.
     turns = w.binary("fmul", w.convert("sitofp", w.binary("and", high, integer(-2048)), "double"), _power(-64, double))
     left = w.binary("or", w.binary("shl", w.binary("and", high, integer(2047)), integer(53)), w.binary("lshr", low, 11))
@@ -114,7 +128,7 @@ def _power(exponent: int, like: Val) -> Val:
     return real(2.0**exponent, like)
 
 
-def _fraction(w: Writer, mantissa: Val, exponent: Val) -> tuple[Val, Val]:
+def _fraction(w: Writer, mantissa: Val, exponent: Val, table: _Table) -> tuple[Val, Val]:
     """128 bits of the turns behind the point, as two words; the first is signed: the fraction is at most a half.
 
     The mantissa is multiplied by 192 bits of the table. What lies in front of these makes whole turns; what lies behind
@@ -122,8 +136,7 @@ def _fraction(w: Writer, mantissa: Val, exponent: Val) -> tuple[Val, Val]:
     """
     position = w.larger(w.add(w.sub(exponent, 1075), _LEAD), integer(0))
     first, by = w.binary("lshr", position, integer(6)), w.binary("and", position, integer(63))
-    table = Val(f"@{_TABLE}", "ptr")
-    place = w.at(table, w.mul(w.smaller(first, _WORDS - 4), 8))
+    place = w.at(table.place, w.mul(w.smaller(first, table.count - 4), 8))
     words = [w.load("i64", w.at(place, 8 * k), 8) for k in range(4)]
     tops = [w.overloaded("fshl", a, b, by) for a, b in pairwise(words)]
     low = _product(w, mantissa, tops[2])

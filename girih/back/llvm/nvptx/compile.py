@@ -1,0 +1,157 @@
+"""From a kernel to LLVM IR for NVPTX, and on to PTX (docs/design/cuda.md)."""
+
+from __future__ import annotations
+
+from girih.analysis.uniformity import constants_of, varying_values
+from girih.back.llvm.emit.debug import DebugInfo
+from girih.back.llvm.emit.text import ModuleText, Val, integer
+from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
+from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
+from girih.back.llvm.lower.lowerings import refuse_unknown
+from girih.back.llvm.nvptx.assemble import ptx_of
+from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.code import CudaCode, array_begin
+from girih.back.llvm.nvptx.machine.kernel import PtxKernel
+from girih.back.llvm.nvptx.machine.names import entry_name
+from girih.back.llvm.nvptx.machine.sizes import geometry_for
+from girih.back.llvm.nvptx.machine.writer import NvptxWriter
+from girih.back.llvm.nvptx.table import CUDA
+from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
+from girih.facts.findings import NOT_ON_TARGET
+from girih.facts.remarks import Remarks
+from girih.ir.core import Function
+from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
+from girih.lazy_dataclass import dataclass
+from girih.recursion import recursion_room
+
+_ARRAY_ALIGNMENT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredForCuda:
+    """A kernel as LLVM IR; `kernel` lacks the PTX."""
+
+    kernel: PtxKernel
+    text: str
+
+
+def compile_kernel(
+    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
+) -> PtxKernel:
+    """A checked kernel as PTX. Raises `CompileError` for what devices of an architecture cannot do."""
+    from dataclasses import replace
+
+    made = lower(function, architecture, checks=checks, limits=limits)
+    return replace(made.kernel, ptx=ptx_of(made.text, architecture))
+
+
+def lower(
+    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
+) -> LoweredForCuda:
+    """The LLVM IR of a checked kernel. Raises `CompileError`, and `InternalError` for a defect of girih."""
+    try:
+        with recursion_room():
+            return _lowered(function, architecture, checks=checks, limits=limits)
+    except (GirihError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"the code generator failed in @{function.name}: {type(error).__name__}: {error}"
+        raise InternalError(what) from error
+
+
+def _lowered(
+    function: Function, architecture: NvidiaArchitecture, *, checks: bool, limits: DeviceLimits
+) -> LoweredForCuda:
+    refuse_unknown(function, CUDA, "cuda")
+    remarks = Remarks("cuda")
+    geometry = geometry_for(function, limits, remarks)
+    threads = geometry.subgroups * geometry.subgroup_size
+    entry = entry_name(function)
+    module = ModuleText({})
+    debug = DebugInfo(module, function.name, entry, function.span, directives=True)
+    header = (
+        f'define ptx_kernel void @{entry}(ptr byval([{_LENGTH} x i8]) align 8 "nvvm.grid_constant" %arguments) '
+        f'nounwind "nvvm.reqntid"="{threads}"{debug.attached}'
+    )
+    w = NvptxWriter(module, header)
+    w.location = debug.at(function.span)
+    arguments = Val("%arguments", "ptr")
+    group = tuple(_special(w, f"ctaid.{axis}") for axis in "xyz")
+    thread = _special(w, "tid.x")
+    lane, subgroup = _place(w, thread, geometry)
+    constants = constants_of(function)
+    code = CudaCode(
+        w=w,
+        module=module,
+        function=function,
+        lowerings=CUDA,
+        geometry=geometry,
+        constants=constants,
+        varying=varying_values(function, constants, geometry.subgroup_size),
+        checks=checks,
+        debug=debug,
+        place=ExecutionPlace(lanes=1),
+        group=(group[0], group[1], group[2]),
+        grid=(slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)),
+        remarks=remarks,
+        thread=thread,
+        subgroup=subgroup,
+        lane=lane,
+        architecture=architecture,
+        record=slot(w, arguments, RECORD_SLOT, "ptr"),
+    )
+    slots = bind_parameters(code, arguments)
+    code.body()
+    w.ret()
+    w.finish()
+    shared = _lay_out(code)
+    if shared > architecture.shared_bytes:
+        message = (
+            f"@{function.name} needs {shared} bytes of memory for a work-group; "
+            f"{architecture.name} has {architecture.shared_bytes}"
+        )
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span)])
+    kernel = PtxKernel(
+        name=function.name,
+        entry=entry,
+        ptx="",
+        architecture=architecture.name,
+        threads=threads,
+        subgroup_size=geometry.subgroup_size,
+        shared_bytes=shared,
+        parameter_bytes=8 * slots,
+        sites=tuple(code.sites),
+        remarks=remarks.diagnostics(),
+    )
+    return LoweredForCuda(kernel, str(module).replace(_LENGTH, str(8 * slots), 1))
+
+
+_LENGTH = "PARAMETER_BYTES"
+"""What stands in the text for the number of the parameter's bytes until that is known."""
+
+
+def _special(w: NvptxWriter, name: str) -> Val:
+    """A special register as an index."""
+    held = w.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32")
+    return w.convert("zext", held, "i64")
+
+
+def _place(w: NvptxWriter, thread: Val, geometry: KernelGeometry) -> tuple[Val, Val]:
+    """The lane of a thread, an i32, and the number of its subgroup, an i64."""
+    size = geometry.subgroup_size
+    lane = w.convert("trunc", w.binary("and", thread, integer(size - 1)), "i32")
+    return lane, w.binary("lshr", thread, integer(size.bit_length() - 1))
+
+
+def _lay_out(code: CudaCode) -> int:
+    """The bytes of shared memory of a kernel: local memory, then the arrays, whose places go into the module."""
+    end = code.frame.most
+    for name, size in code.arrays.items():
+        begin = -(-end // _ARRAY_ALIGNMENT) * _ARRAY_ALIGNMENT
+        symbol = array_begin(name)
+        code.module.globals[symbol] = f"@{symbol} = internal unnamed_addr constant i64 {begin}"
+        end = begin + size
+    if end:
+        code.module.globals["girih_local"] = "@girih_local = external addrspace(3) global [0 x i8], align 1024"
+    return end

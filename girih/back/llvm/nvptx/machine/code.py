@@ -1,0 +1,171 @@
+"""The machine that an NVIDIA GPU is for lowerings: a work-item is a thread, a subgroup a warp or a part of one.
+
+`girih.back.llvm.lower.machine` says what a machine is, `lower/one_lane` has what all do whose work-items are threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+from girih.back.llvm.emit.features import Features
+from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
+from girih.back.llvm.lower.launch.reporter import reporter
+from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.ir.core import Op, RegionKind
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.memory import Scope
+
+FEATURES = Features(f16=True, fma=True)
+"""What all architectures from sm_80 on have for arithmetic."""
+
+WARP = 32
+"""The threads that execute instructions together."""
+
+SHARED = pointer(3)
+MEMORY = Val("@girih_local", SHARED)
+"""The memory that a work-group shares; how much there is, a launch says."""
+
+_ALL = -1
+_WORD = 8
+"""The bytes of a part that goes from one work-item to another through memory."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CudaCode(OneLaneCode):
+    """The code of a thread."""
+
+    architecture: NvidiaArchitecture
+    record: Val
+    """The address of the failure record of the launch."""
+    arrays: dict[str, int] = field(default_factory=dict)
+    """The bytes of the arrays that the work-group shares besides local memory, by what is in them."""
+
+    @property
+    def features(self) -> Features:
+        return FEATURES
+
+    # --- together ------------------------------------------------------------------------
+
+    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
+        """Nothing: who does not come is not known on a device."""
+
+    def barrier(self) -> None:
+        name = "llvm.nvvm.barrier.cta.sync.aligned.all"
+        self.module.declare(name, "void", ("i32",))
+        self.w.run(name, integer(0, "i32"))
+
+    def subgroup_barrier(self) -> None:
+        name = "llvm.nvvm.bar.warp.sync"
+        self.module.declare(name, "void", ("i32",))
+        self.w.run(name, self.members())
+
+    def members(self) -> Val:
+        """The mask of the threads of a warp that are those of this subgroup."""
+        size = self.geometry.subgroup_size
+        if size == WARP:
+            return integer(_ALL, "i32")
+        first = self.w.binary("and", self.warp_lane(), integer(-size, "i32"))
+        return self.w.binary("shl", integer((1 << size) - 1, "i32"), first)
+
+    def warp_lane(self) -> Val:
+        """The number of the thread in its warp."""
+        if self.geometry.subgroup_size == WARP:
+            return self.lane
+        return self.w.convert("trunc", self.w.binary("and", self.thread, integer(WARP - 1)), "i32")
+
+    def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
+        if work_group:
+            return self._through_memory(part, source)
+        return self.shuffled("idx", part, source)
+
+    def shuffled(self, mode: str, part: Val, by: Val) -> Val:
+        """The part that another work-item of the subgroup has: by its number (`idx`), or by what its number differs in
+        (`bfly`) or is less by (`up`); with `up`, the own part where there is none."""
+        w, width = self.w, bits(part.type)
+        whole = part if part.type.startswith("i") else w.convert("bitcast", part, f"i{width}")
+        if width == 64:
+            high = w.convert("trunc", w.binary("lshr", whole, integer(32)), "i32")
+            halves = [self._shuffled(mode, one, by) for one in (w.convert("trunc", whole, "i32"), high)]
+            low, high = (w.convert("zext", one, "i64") for one in halves)
+            found = w.binary("or", low, w.binary("shl", high, integer(32)))
+        elif width == 32:
+            found = self._shuffled(mode, whole, by)
+        else:
+            wide = self._shuffled(mode, w.convert("zext", whole, "i32"), by)
+            found = w.convert("trunc", wide, whole.type)
+        return found if found.type == part.type else w.convert("bitcast", found, part.type)
+
+    def _shuffled(self, mode: str, word: Val, by: Val) -> Val:
+        name = f"llvm.nvvm.shfl.sync.{mode}.i32"
+        self.module.declare(name, "i32", ("i32",) * 4)
+        size = self.geometry.subgroup_size
+        # PTX ISA "shfl.sync": the lanes of a segment, and the last (for `up` the first) one in it that is read.
+        segments = (WARP - size) << 8 | (0 if mode == "up" else WARP - 1)
+        operands = (self.members(), word, by, integer(segments, "i32"))
+        return self.w.effect("i32", f"call i32 @{name}({', '.join(map(str, operands))})")
+
+    def _through_memory(self, part: Val, source: Val) -> Val:
+        """The part that a work-item of the work-group has: each writes its own, waits, reads, and waits again."""
+        w = self.w
+        memory = self.array("exchange", _WORD * self.geometry.subgroups * self.geometry.subgroup_size)
+        stored = w.convert("zext", part, "i8") if part.type == "i1" else part
+        align = stored_bytes(stored.type)
+        w.store(stored, w.at(memory, w.mul(self.thread, _WORD)), align)
+        self.barrier()
+        found = w.load(stored.type, w.at(memory, w.mul(w.convert("sext", source, "i64"), _WORD)), align)
+        self.barrier()
+        return w.convert("trunc", found, "i1") if part.type == "i1" else found
+
+    # --- memory --------------------------------------------------------------------------
+
+    def local(self, size: int, align: int) -> Val:
+        return self.w.at(MEMORY, self.frame.take(size, align))
+
+    def private(self, type: str, count: int) -> Val:
+        return self.w.alloca(type, count)
+
+    def shared(self, type: str, count: int) -> Val:
+        return self.array(type, count * stored_bytes(type))
+
+    def array(self, name: str, size: int) -> Val:
+        """The address of the kernel's only array of a name that the work-group shares, of at least so many bytes.
+
+        It lies behind local memory, where its place is known in the end only: LLVM folds the constant with that.
+        """
+        self.arrays[name] = max(size, self.arrays.get(name, 0))
+        begin = Val(f"@{array_begin(name)}", "ptr")
+        return self.w.at(MEMORY, self.w.pure("i64", f"load i64, {begin}, align 8", (begin,)))
+
+    def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
+        """A work-group's or a device's. Wider accesses are `""`; girih.back.llvm.nvptx.atomics makes them so."""
+        if local or scope is Scope.WORK_GROUP:
+            return "block"
+        return "device" if scope is Scope.DEVICE else ""
+
+    # --- leaving -------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Nothing: nobody ends a launch from outside."""
+
+    def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
+        """Report a finding, unless another thread has done so, and end the thread.
+
+        A barrier of the work-group waits for no thread that has ended (PTX ISA "bar", measured on an H200).
+        """
+        w = self.w
+        spmd = self.place.kind is RegionKind.SPMD
+        own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
+        x, y, z = self.group
+        number = w.add(x, w.mul(self.grid[0], w.add(y, w.mul(self.grid[1], z))))
+        where = (number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
+        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        self.module.declare("llvm.nvvm.exit", "void", ())
+        w.run("llvm.nvvm.exit")
+        w.unreachable()
+
+
+def array_begin(name: str) -> str:
+    """The name of the constant that says where the array of a name begins in the memory of a work-group."""
+    return f"girih_{name}_begin"

@@ -1,0 +1,11 @@
+"""The lowerings of a kernel for NVPTX: what machines of one lane share, and what NVIDIA's GPUs do better."""
+
+from __future__ import annotations
+
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
+from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.llvm.nvptx.machine.code import CudaCode
+
+CUDA: Lowerings[CudaCode] = ONE_LANE.joined(SOFT_MATRICES)
+"""How instructions are lowered for NVPTX."""
