@@ -64,12 +64,12 @@ _FREE_SHARED_BYTES = 48 * 1024
 
 
 def device_count() -> int:
-    """The number of GPUs. Raises `NoDriverError`."""
+    """The number of GPUs. Raises `NoCudaError`."""
     return int(call("cuDeviceGetCount"))
 
 
 def opened(number: int) -> CudaDevice:
-    """A GPU by its number. Raises `NoDriverError` and `CudaFault`."""
+    """A GPU by its number. Raises `NoCudaError` and `CudaFault`."""
     with _LOCK:
         found = _OPENED.get(number)
         if found is None or found.process != os.getpid():

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 
-class NoDriverError(Exception):
+class NoCudaError(Exception):
     """There is no driver, or no cuda-bindings to call it; `hint` says what would help."""
 
     def __init__(self, message: str, hint: str) -> None:
@@ -28,19 +28,19 @@ INSTALL = "install it with `pip install girih[cuda]`, or load for target='cpu'"
 
 @lru_cache(maxsize=1)
 def driver() -> Any:
-    """The driver's functions, ready to be called. Raises `NoDriverError`."""
+    """The driver's functions, ready to be called. Raises `NoCudaError`."""
     try:
         api = import_module("cuda.bindings.driver")
     except ImportError as error:
-        raise NoDriverError(f"cuda-bindings cannot be imported: {error}", INSTALL) from None
+        raise NoCudaError(f"cuda-bindings cannot be imported: {error}", INSTALL) from None
     try:
         (result,) = api.cuInit(0)
     except RuntimeError as error:
         hint = "install NVIDIA's driver on a machine with one of its GPUs, or load for target='cpu'"
-        raise NoDriverError(f"NVIDIA's driver does not open: {error}", hint) from None
+        raise NoCudaError(f"NVIDIA's driver does not open: {error}", hint) from None
     if int(result):
         hint = "`nvidia-smi` should list a GPU; in a container the GPU must be passed through"
-        raise NoDriverError(f"NVIDIA's driver finds no GPU: {_name(api, result)}", hint)
+        raise NoCudaError(f"NVIDIA's driver finds no GPU: {_name(api, result)}", hint)
     return api
 
 

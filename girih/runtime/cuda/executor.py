@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,13 @@ from girih.arguments.arrays import Accepted, GroupClaim
 from girih.arguments.claims import Claim, clusters
 from girih.back.llvm.lower.launch import record as layout
 from girih.back.llvm.lower.launch.found import finding_of
-from girih.back.llvm.lower.launch.slots import RECORD_SLOT
-from girih.back.llvm.nvptx.kernel import PtxKernel
+from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.runtime.cpu import slots
 from girih.runtime.cuda.assembler import assemble
 from girih.runtime.cuda.device import CudaDevice, current_number, opened
-from girih.runtime.cuda.driver import CudaFault, NoDriverError, call
+from girih.runtime.cuda.driver import CudaFault, NoCudaError, call
 from girih.runtime.emitted.members import claims_of, group_records
 
 
@@ -93,7 +91,7 @@ class CudaKernel:
             found = np.zeros(layout.RECORD_BYTES, np.uint8)
             call("cuMemcpyDtoH", found.ctypes.data, record, layout.RECORD_BYTES)
             self._raise(found.tobytes(), grid)
-            for cluster, begin in regions:
+            for cluster, _ in regions:
                 for claim in cluster.claims:
                     if claim.written and claim.array is not None and claim.extent:
                         room = np.empty(claim.extent * claim.dtype.itemsize, np.uint8)
@@ -147,8 +145,10 @@ class CudaExecutor:
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
         try:
             self._kernel.launch(grid, arguments)
-        except NoDriverError as error:
-            raise LaunchError([Diagnostic("bind.cuda_driver", str(error), self._kernel.function.span, hint=error.hint)]) from None
+        except NoCudaError as error:
+            raise LaunchError(
+                [Diagnostic("bind.cuda_driver", str(error), self._kernel.function.span, hint=error.hint)]
+            ) from None
         except CudaFault as error:
             raise LaunchError([Diagnostic("run.cuda", str(error), self._kernel.function.span)]) from None
 

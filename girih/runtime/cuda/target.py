@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from girih.back.llvm.nvptx.architecture import Architecture
+    from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
@@ -25,7 +25,7 @@ class CudaTarget:
     def named(name: str) -> CudaTarget:
         """The target of a name. Raises `ValueError` for a name that is not known."""
         if name and not name.isdigit():
-            from girih.back.llvm.nvptx.architecture import architecture_named
+            from girih.back.llvm.nvptx.machine.architecture import architecture_named
 
             architecture_named(name)
         return CudaTarget(name)
@@ -61,8 +61,8 @@ class CudaTarget:
 
         return ExecutionSummary({}, {}, {})
 
-    def _architecture(self) -> Architecture:
-        from girih.back.llvm.nvptx.architecture import architecture_named, architecture_of
+    def _architecture(self) -> NvidiaArchitecture:
+        from girih.back.llvm.nvptx.machine.architecture import architecture_named, architecture_of
         from girih.runtime.cuda.device import current_number, opened
 
         if self.name and not self.name.isdigit():
