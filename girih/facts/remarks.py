@@ -58,6 +58,11 @@ VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} 
 }
 """The codes of what the compiler to SPIR-V for Vulkan remarks, each with its meaning."""
 
+CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
+    "cuda.gather": "a thread loads or stores elements that are no neighbours, one by one",
+}
+"""The codes of what the compiler to PTX remarks, each with its meaning."""
+
 OPENCL_REMARKS = {f"opencl.{id}": says for id, says in _DEVICE_REMARKS.items()}
 """The codes of what the compiler to SPIR-V for OpenCL remarks, each with its meaning."""
 

@@ -60,7 +60,7 @@ def other_codes() -> dict[str, list[Code]]:
     """The codes that belong to no instruction, by the stage that reports them."""
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
-    from girih.facts.remarks import CPU_REMARKS, OPENCL_REMARKS, RUN_REMARKS, VULKAN_REMARKS
+    from girih.facts.remarks import CPU_REMARKS, CUDA_REMARKS, OPENCL_REMARKS, RUN_REMARKS, VULKAN_REMARKS
     from girih.runtime.opencl.report import OPENCL_CODES
     from girih.runtime.spirv.report import SHADER_BIND_CODES
     from girih.runtime.vulkan.report import VULKAN_CODES
@@ -75,6 +75,7 @@ def other_codes() -> dict[str, list[Code]]:
         "Running a kernel": (RUN_CODES, "finding"),
         "After a launch in the interpreter": (RUN_REMARKS, "remark"),
         "Compiling for the CPU": (CPU_REMARKS, "remark"),
+        "Compiling for CUDA": (CUDA_REMARKS, "remark"),
         "Compiling for Vulkan": (VULKAN_REMARKS, "remark"),
         "Compiling for OpenCL": (OPENCL_REMARKS, "remark"),
     }

@@ -92,6 +92,13 @@ class MemoryInstructions(Instructions):
         text = f"atomicrmw {opcode} {pointer}, {value} {_among(scope)}monotonic, align {align}"
         return self.effect(value.type, text)
 
+    def atomic_sum(self, type: str, pointer: Val, value: Val, scope: str) -> Val | None:
+        """The float at an address before it is replaced, atomically, by its sum with another one of its type.
+
+        None where the machine has no instruction for it.
+        """
+        return None
+
     def compare_exchange(self, pointer: Val, expected: Val, new: Val, align: int | None = None, scope: str = "") -> Val:
         """The pair for `found` and `exchanged` of an atomic replacement of a value in memory if it is as expected."""
         aligned = "" if align is None else f", align {align}"

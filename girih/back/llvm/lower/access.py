@@ -163,7 +163,7 @@ def _check_bounds(code: KernelCode, op: Op, memref: MemRefHeld, found: list[Scal
             bad = _either(code, bad, one)
             loop = None if (op, number) in code.place.doubtful else code.remarks.loop
             if one is not None and loop is not None and _changes(code, held):
-                code.remarks.note(remarks.bounds(memref.name, computed=code.writes_versions), once=loop)
+                code.remarks.note(remarks.bounds(memref.name, computed=code.writes_versions(loop)), once=loop)
         else:
             doubtful = _either(code, doubtful, reached)
     if bad is not None:

@@ -17,7 +17,7 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers import arith
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import Scalar, memory_type, uniform
-from girih.ir.types import MemRef, Number
+from girih.ir.types import BF16, F16, MemRef, Number
 from girih.ops.tile.memory import (
     AtomicAdd,
     AtomicLoad,
@@ -141,6 +141,10 @@ def each_lane(code: KernelCode, pointers: Val, values: Sequence[Val], body: Call
     return w.load(wide(element, count), found, size)
 
 
+_NARROW_FLOATS = {F16: "half", BF16: "bfloat"}
+"""LLVM's types for floats that are integers in memory."""
+
+
 def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: Val, scope: str | None) -> Val:
     """The number at an address before it is replaced by its combination with a value, both in their register form.
 
@@ -155,11 +159,17 @@ def update(code: KernelCode, operator: str, type: Number, pointer: Val, value: V
         return to_memory(w, features, type, new)
 
     if scope is None:
-        old = w.load(stored, pointer, type.size)
-        w.store(combined(old), pointer, type.size)
-        return from_memory(w, features, type, old)
+        before = w.load(stored, pointer, type.size)
+        w.store(combined(before), pointer, type.size)
+        return from_memory(w, features, type, before)
     if type.family == "integer":
         return w.atomic_update(operator, pointer, value, type.size, scope)
+    if operator == "add":
+        summed = _NARROW_FLOATS.get(type, stored)
+        given = w.convert("bitcast", to_memory(w, features, type, value), summed)
+        old = w.atomic_sum(summed, pointer, given, scope)
+        if old is not None:
+            return from_memory(w, features, type, w.convert("bitcast", old, stored))
     return from_memory(w, features, type, compare_and_swap(w, stored, type.size, pointer, combined, scope))
 
 

@@ -43,9 +43,8 @@ class Executing(ABC):
     def features(self) -> Features:
         """The conversions of numbers for which the machine has instructions."""
 
-    @property
     @abstractmethod
-    def writes_versions(self) -> bool:
+    def writes_versions(self, loop: Op) -> bool:
         """Whether a loop may become two, with checks and without, of which a branch of this machine takes one."""
 
     # --- where ---------------------------------------------------------------------------

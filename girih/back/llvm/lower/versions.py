@@ -135,7 +135,7 @@ class LoopFacts:
         arithmetic = self.ranges.arithmetic
         if not isinstance(held, Scalar):
             return None
-        if not self.code.writes_versions:
+        if not self.code.writes_versions(self.loop):
             # Conditions would lead to nothing.
             known = held.part.literal if held.uniform else None
             return None if known is None else exactly(known)

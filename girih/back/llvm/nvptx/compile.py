@@ -83,6 +83,7 @@ def _lowered(
     constants = constants_of(function)
     code = CudaCode(
         w=w,
+        writer=w,
         module=module,
         function=function,
         lowerings=CUDA,
@@ -102,9 +103,9 @@ def _lowered(
         record=slot(w, arguments, RECORD_SLOT, "ptr"),
     )
     slots = bind_parameters(code, arguments)
+    w.together()
     code.body()
-    w.ret()
-    w.finish()
+    w.end()
     shared = _lay_out(code)
     if shared > architecture.shared_bytes:
         message = (

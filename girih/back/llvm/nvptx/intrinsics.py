@@ -12,7 +12,7 @@ ctpop bswap bitreverse abs ctlz cttz smin smax umin umax sadd.sat ssub.sat uadd.
 sadd.with.overflow ssub.with.overflow smul.with.overflow uadd.with.overflow usub.with.overflow umul.with.overflow
 fptosi.sat fptoui.sat memcpy memmove memset assume lifetime.start lifetime.end experimental.noalias.scope.decl
 vector.reduce.add vector.reduce.or vector.reduce.and
-nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.exit
+nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.redux.sync nvvm.exit
 """
 
 GENERAL = frozenset(f"llvm.{name}" for name in _NAMES.split())

@@ -163,6 +163,10 @@ class Recorder(NumberRecording):
         operation = {"max": "smax", "min": "smin"}.get(opcode, opcode)
         return self.atomic(operation, pointer, value.type, (value,), scope)
 
+    def atomic_sum(self, type: str, pointer: Val, value: Val, scope: str) -> Val | None:
+        """None: sums of floats are made by exchanges."""
+        return None
+
     def compare_exchange(self, pointer: Val, expected: Val, new: Val, align: int | None = None, scope: str = "") -> Val:
         """The value that an atomic replacement found; `found` and `exchanged` read it."""
         old = self.atomic("compare_exchange", pointer, new.type, (expected, new), scope)

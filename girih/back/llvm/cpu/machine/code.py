@@ -60,8 +60,7 @@ class CpuCode(KernelCode):
         """The conversions of numbers for which the processor has instructions."""
         return self.target.features
 
-    @property
-    def writes_versions(self) -> bool:
+    def writes_versions(self, loop: Op) -> bool:
         """True: one thread executes all work-items of the code, and takes one way with all of them."""
         return True
 

@@ -23,7 +23,7 @@ from girih.back.llvm.numbers.values import Scalar, uniform
 from girih.diagnostics import InternalError
 from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind, Value
-from girih.ir.types import I32, I64, CoopMatrix, GroupType
+from girih.ir.types import I32, I64, CoopMatrix, GroupType, Number
 from girih.lazy_dataclass import dataclass
 
 
@@ -51,6 +51,20 @@ class OneLaneCode(KernelCode):
     def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
         """The part that work-item `source`, an i32, of the subgroup or work-group has; all of them execute this."""
 
+    def across(self, part: Val, distance: int) -> Val:
+        """The part that the work-item has whose number differs in one bit, which is `distance`."""
+        return self.exchanged(part, self.w.binary("xor", self.lane, integer(distance, "i32")))
+
+    def below(self, part: Val, distance: int) -> Val:
+        """The part that the work-item `distance` lanes below has; the own one where there is none."""
+        w = self.w
+        far = w.compare("uge", self.lane, integer(distance, "i32"))
+        return self.exchanged(part, w.select(far, w.sub(self.lane, integer(distance, "i32")), self.lane))
+
+    def reduced_at_once(self, operator: str, type: Number, parts: tuple[Val, ...]) -> tuple[Val, ...] | None:
+        """The combination of the parts of all work-items of the subgroup, where the machine has an instruction."""
+        return None
+
     @abstractmethod
     def private(self, type: str, count: int) -> Val:
         """The address of a new array of `count` elements of an LLVM type, which the work-item has for itself until the
@@ -67,8 +81,7 @@ class OneLaneCode(KernelCode):
     def subgroup_barrier(self) -> None:
         """Wait for all work-items of the subgroup; their earlier writes to shared memory are visible after it."""
 
-    @property
-    def writes_versions(self) -> bool:
+    def writes_versions(self, loop: Op) -> bool:
         """False: threads that execute an instruction together must not be in different versions of a loop."""
         return False
 

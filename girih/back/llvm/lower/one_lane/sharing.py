@@ -40,10 +40,11 @@ def parallel(code: OneLaneCode, op: Parallel) -> None:
 @LOWERINGS.of(Foreach)
 def foreach(code: OneLaneCode, op: Foreach) -> None:
     """Write loops over the outer modes; the points of the first modes are dealt out to the threads in turn."""
-    in_versions(code, op, lambda: _foreach(code, op))
+    in_versions(code, op, lambda: deal_out(code, op))
 
 
-def _foreach(code: OneLaneCode, op: Foreach) -> None:
+def deal_out(code: OneLaneCode, op: Foreach) -> None:
+    """Write the loops of a `foreach`, with one point of a thread at a time."""
     w = code.w
     starts, stops = ends(code, op, "start"), ends(code, op, "stop")
     flat = flat_modes(op, code.constants, code.geometry.subgroup_size)

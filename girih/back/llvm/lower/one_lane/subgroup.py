@@ -61,13 +61,22 @@ def _from(code: OneLaneCode, parts: Parts, lane: Val) -> Parts:
 
 
 def reduced(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Parts:
-    """The combination of all work-items' parts: each with its partner's in the other half, the lower half's first."""
+    """The combination of all work-items' parts: each with its partner's in the other half, the lower half's first.
+
+    Of sums and of integers it does not matter which of two is the first.
+    """
+    at_once = code.reduced_at_once(operator, type, parts)
+    if at_once is not None:
+        return at_once
     w, distance = code.w, code.geometry.subgroup_size // 2
     while distance:
-        theirs = _from(code, parts, w.binary("xor", code.lane, integer(distance, "i32")))
-        upper = w.compare("ne", w.binary("and", code.lane, integer(distance, "i32")), integer(0, "i32"))
-        low = tuple(w.select(upper, b, a) for a, b in zip(parts, theirs, strict=True))
-        high = tuple(w.select(upper, a, b) for a, b in zip(parts, theirs, strict=True))
+        low, high = parts, tuple(code.across(part, distance) for part in parts)
+        if operator != "add" and type.family != "integer":
+            upper = w.compare("ne", w.binary("and", code.lane, integer(distance, "i32")), integer(0, "i32"))
+            low, high = (
+                tuple(w.select(upper, b, a) for a, b in zip(first, second, strict=True))
+                for first, second in ((low, high), (high, low))
+            )
         parts = arith.binary(w, code.features, operator, type, low, high)
         distance //= 2
     return parts
@@ -77,7 +86,7 @@ def scanned(code: OneLaneCode, operator: str, type: Number, parts: Parts) -> Par
     """The combination of each work-item's part with those of the work-items below it."""
     w, distance = code.w, 1
     while distance < code.geometry.subgroup_size:
-        moved = _from_below(code, parts, distance, parts)
+        moved = tuple(code.below(part, distance) for part in parts)
         sums = arith.binary(w, code.features, operator, type, moved, parts)
         far = w.compare("uge", code.lane, integer(distance, "i32"))
         parts = tuple(w.select(far, new, old) for new, old in zip(sums, parts, strict=True))
@@ -89,6 +98,5 @@ def _from_below(code: OneLaneCode, parts: Parts, distance: int, otherwise: Parts
     """The parts of the work-item `distance` lanes below; `otherwise` if there is none."""
     w = code.w
     far = w.compare("uge", code.lane, integer(distance, "i32"))
-    source = w.select(far, w.sub(code.lane, integer(distance, "i32")), code.lane)
-    theirs = _from(code, parts, source)
+    theirs = [code.below(part, distance) for part in parts]
     return tuple(w.select(far, new, old) for new, old in zip(theirs, otherwise, strict=True))

@@ -13,9 +13,13 @@ from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stor
 from girih.back.llvm.lower.launch.reporter import reporter
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.ir.core import Op, RegionKind
+from girih.ir.types import I32, CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
+from girih.ops.tile.control import Barrier
 from girih.ops.tile.memory import Scope
+from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast
 
 FEATURES = Features(f16=True, fma=True)
 """What all architectures from sm_80 on have for arithmetic."""
@@ -36,6 +40,8 @@ _WORD = 8
 class CudaCode(OneLaneCode):
     """The code of a thread."""
 
+    writer: NvptxWriter
+    """The writer `w`, with what only it can do."""
     architecture: NvidiaArchitecture
     record: Val
     """The address of the failure record of the launch."""
@@ -46,15 +52,19 @@ class CudaCode(OneLaneCode):
     def features(self) -> Features:
         return FEATURES
 
+    def writes_versions(self, loop: Op) -> bool:
+        """Whether all threads that meet in the loop take the same version, or no threads meet in it."""
+        return self.place.kind is RegionKind.COLLECTIVE or not any(
+            meets(op) for region in loop.regions for op in region.walk()
+        )
+
     # --- together ------------------------------------------------------------------------
 
     def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
         """Nothing: who does not come is not known on a device."""
 
     def barrier(self) -> None:
-        name = "llvm.nvvm.barrier.cta.sync.aligned.all"
-        self.module.declare(name, "void", ("i32",))
-        self.w.run(name, integer(0, "i32"))
+        self.writer.barrier()
 
     def subgroup_barrier(self) -> None:
         name = "llvm.nvvm.bar.warp.sync"
@@ -79,6 +89,20 @@ class CudaCode(OneLaneCode):
         if work_group:
             return self._through_memory(part, source)
         return self.shuffled("idx", part, source)
+
+    def across(self, part: Val, distance: int) -> Val:
+        return self.shuffled("bfly", part, integer(distance, "i32"))
+
+    def below(self, part: Val, distance: int) -> Val:
+        return self.shuffled("up", part, integer(distance, "i32"))
+
+    def reduced_at_once(self, operator: str, type: Number, parts: tuple[Val, ...]) -> tuple[Val, ...] | None:
+        """A reduction of i32 in a whole warp (PTX ISA "redux.sync")."""
+        if type != I32 or self.geometry.subgroup_size != WARP:
+            return None
+        name = f"llvm.nvvm.redux.sync.{operator}"
+        self.module.declare(name, "i32", ("i32", "i32"))
+        return (self.w.effect("i32", f"call i32 @{name}({parts[0]}, {self.members()})"),)
 
     def shuffled(self, mode: str, part: Val, by: Val) -> Val:
         """The part that another work-item of the subgroup has: by its number (`idx`), or by what its number differs in
@@ -164,6 +188,16 @@ class CudaCode(OneLaneCode):
         self.module.declare("llvm.nvvm.exit", "void", ())
         w.run("llvm.nvvm.exit")
         w.unreachable()
+
+
+_MEETINGS = (Barrier, SubgroupBroadcast, *OPERATIONS.values())
+
+
+def meets(op: Op) -> bool:
+    """Whether work-items execute an instruction together, so that all of a subgroup must come to it."""
+    if isinstance(op, _MEETINGS):
+        return True
+    return any(isinstance(value.type, CoopMatrix) for value in (*op.operands, *op.results))
 
 
 def array_begin(name: str) -> str:
