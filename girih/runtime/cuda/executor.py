@@ -83,8 +83,10 @@ class CudaKernel:
                     call("cuMemcpyHtoD", table, data, len(data))
                     words[number] = table
                 number += _count(type, item)
-            parameters = ctypes.c_void_p(int(words.ctypes.data))
-            listed = (ctypes.c_void_p * 1)(parameters)
+            begin = int(words.ctypes.data)
+            listed = (ctypes.c_void_p * (1 + len(self.kernel.pointers)))(
+                begin, *(begin + 8 * k for k in self.kernel.pointers)
+            )
             call("cuLaunchKernel", function, *grid, self.kernel.threads, 1, 1, self.kernel.shared_bytes, 0,
                  ctypes.addressof(listed), 0)  # fmt: skip
             call("cuCtxSynchronize")

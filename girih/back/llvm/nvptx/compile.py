@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from girih.analysis.effects import written_parameters
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
-from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
-from girih.back.llvm.lower.launch.slots import RECORD_SLOT
+from girih.back.llvm.lower.launch.parameters import bind_parameters, promised_alignment, slot, slot_count
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.nvptx.assemble import ptx_of
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.code import CudaCode, array_begin
-from girih.back.llvm.nvptx.machine.kernel import PtxKernel
+from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
 from girih.back.llvm.nvptx.machine.names import entry_name
 from girih.back.llvm.nvptx.machine.sizes import geometry_for
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
@@ -22,6 +25,7 @@ from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
+from girih.ir.types import MemRef
 from girih.lazy_dataclass import dataclass
 from girih.recursion import recursion_room
 
@@ -37,22 +41,22 @@ class LoweredForCuda:
 
 
 def compile_kernel(
-    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
-) -> PtxKernel:
+    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True,
+    limits: DeviceLimits = DEFAULT_LIMITS, variant: CudaVariant = USUAL,
+) -> PtxKernel:  # fmt: skip
     """A checked kernel as PTX. Raises `CompileError` for what devices of an architecture cannot do."""
-    from dataclasses import replace
-
-    made = lower(function, architecture, checks=checks, limits=limits)
+    made = lower(function, architecture, checks=checks, limits=limits, variant=variant)
     return replace(made.kernel, ptx=ptx_of(made.text, architecture))
 
 
 def lower(
-    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True, limits: DeviceLimits = DEFAULT_LIMITS
-) -> LoweredForCuda:
+    function: Function, architecture: NvidiaArchitecture, *, checks: bool = True,
+    limits: DeviceLimits = DEFAULT_LIMITS, variant: CudaVariant = USUAL,
+) -> LoweredForCuda:  # fmt: skip
     """The LLVM IR of a checked kernel. Raises `CompileError`, and `InternalError` for a defect of girih."""
     try:
         with recursion_room():
-            return _lowered(function, architecture, checks=checks, limits=limits)
+            return _lowered(function, architecture, variant, checks=checks, limits=limits)
     except (GirihError, MemoryError):
         raise
     except Exception as error:
@@ -61,7 +65,7 @@ def lower(
 
 
 def _lowered(
-    function: Function, architecture: NvidiaArchitecture, *, checks: bool, limits: DeviceLimits
+    function: Function, architecture: NvidiaArchitecture, variant: CudaVariant, *, checks: bool, limits: DeviceLimits
 ) -> LoweredForCuda:
     refuse_unknown(function, CUDA, "cuda")
     remarks = Remarks("cuda")
@@ -70,8 +74,11 @@ def _lowered(
     entry = entry_name(function)
     module = ModuleText({})
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
+    pointers = _pointers(function)
+    listed = [_declared(function, number, variant) for number in pointers.values()]
+    by_value = f'ptr byval([{_LENGTH} x i8]) align 8 "nvvm.grid_constant" %arguments'
     header = (
-        f'define ptx_kernel void @{entry}(ptr byval([{_LENGTH} x i8]) align 8 "nvvm.grid_constant" %arguments) '
+        f"define ptx_kernel void @{entry}({', '.join([by_value, *listed])}) "
         f'nounwind "nvvm.reqntid"="{threads}"{debug.attached}'
     )
     w = NvptxWriter(module, header)
@@ -102,7 +109,13 @@ def _lowered(
         architecture=architecture,
         record=slot(w, arguments, RECORD_SLOT, "ptr"),
     )
-    slots = bind_parameters(code, arguments)
+    slots = bind_parameters(code, arguments, narrow=variant.narrow)
+    for number in pointers.values():
+        value = function.parameters[number].value
+        pointer = Val(f"%{_POINTER}{number}", "ptr")
+        code.set(value, replace(code.memref(value), pointer=pointer))
+        if variant.disjoint and value in written_parameters(function):
+            w.give_away(pointer)
     w.together()
     code.body()
     w.end()
@@ -122,6 +135,7 @@ def _lowered(
         subgroup_size=geometry.subgroup_size,
         shared_bytes=shared,
         parameter_bytes=8 * slots,
+        pointers=tuple(pointers),
         sites=tuple(code.sites),
         remarks=remarks.diagnostics(),
     )
@@ -130,6 +144,31 @@ def _lowered(
 
 _LENGTH = "PARAMETER_BYTES"
 """What stands in the text for the number of the parameter's bytes until that is known."""
+
+
+_POINTER = "pointer"
+"""The names of parameters that are addresses begin so."""
+
+
+def _pointers(function: Function) -> dict[int, int]:
+    """The slots with the addresses of memrefs, and the numbers of the parameters that these are."""
+    found: dict[int, int] = {}
+    here = FIRST_PARAMETER
+    for number, parameter in enumerate(function.parameters):
+        if isinstance(parameter.type, MemRef):
+            found[here] = number
+        here += slot_count(parameter.type)
+    return found
+
+
+def _declared(function: Function, number: int, variant: CudaVariant) -> str:
+    """The declaration of the address of a memref, with what LLVM may know of it."""
+    parameter = function.parameters[number]
+    assert isinstance(parameter.type, MemRef)
+    words = ["ptr"]
+    if variant.disjoint:
+        words += ["noalias", *([] if parameter.value in written_parameters(function) else ["readonly"])]
+    return " ".join([*words, f"align {promised_alignment(parameter, parameter.type)}", f"%{_POINTER}{number}"])
 
 
 def _special(w: NvptxWriter, name: str) -> Val:

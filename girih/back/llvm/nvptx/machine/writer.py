@@ -63,6 +63,13 @@ class NvptxWriter(Writer):
         self._apart = True
         return super().effect(type, text)
 
+    def give_away(self, pointer: Val) -> None:
+        """Let LLVM take it that others know an address, so that barriers and fences keep what is read in its place.
+
+        Of a parameter that is `noalias` it would think that nobody else writes there, whatever the other threads do.
+        """
+        self.line(f'call void asm sideeffect "", "l"({pointer})')
+
     def together(self) -> None:
         """Note that what was written so far needs no barrier behind it."""
         self._apart = False
