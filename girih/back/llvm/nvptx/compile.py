@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from girih.analysis.effects import written_parameters
+from girih.analysis.effects import roots_of, written_parameters
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val, integer
@@ -23,10 +23,12 @@ from girih.back.llvm.nvptx.table import CUDA
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
-from girih.ir.core import Function
+from girih.ir.core import Function, Parameter, Value
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import MemRef
 from girih.lazy_dataclass import dataclass
+from girih.ops.tile.coopmatrix import CooperativeMatrixAtomicLoad
+from girih.ops.tile.memory import AtomicLoad
 from girih.recursion import recursion_room
 
 _ARRAY_ALIGNMENT = 128
@@ -74,8 +76,8 @@ def _lowered(
     entry = entry_name(function)
     module = ModuleText({})
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
-    pointers = _pointers(function)
-    listed = [_declared(function, number, variant) for number in pointers.values()]
+    pointers, changing = _pointers(function), _changing(function)
+    listed = [_declared(function.parameters[number], number, variant, changing) for number in pointers.values()]
     by_value = f'ptr byval([{_LENGTH} x i8]) align 8 "nvvm.grid_constant" %arguments'
     header = (
         f"define ptx_kernel void @{entry}({', '.join([by_value, *listed])}) "
@@ -114,7 +116,7 @@ def _lowered(
         value = function.parameters[number].value
         pointer = Val(f"%{_POINTER}{number}", "ptr")
         code.set(value, replace(code.memref(value), pointer=pointer))
-        if variant.disjoint and value in written_parameters(function):
+        if variant.disjoint and value in changing:
             w.give_away(pointer)
     w.together()
     code.body()
@@ -161,13 +163,19 @@ def _pointers(function: Function) -> dict[int, int]:
     return found
 
 
-def _declared(function: Function, number: int, variant: CudaVariant) -> str:
+def _changing(function: Function) -> set[Value]:
+    """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
+    roots = roots_of(function)
+    atomic = {roots[op.tensor] for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)}
+    return written_parameters(function) | atomic
+
+
+def _declared(parameter: Parameter, number: int, variant: CudaVariant, changing: set[Value]) -> str:
     """The declaration of the address of a memref, with what LLVM may know of it."""
-    parameter = function.parameters[number]
     assert isinstance(parameter.type, MemRef)
     words = ["ptr"]
     if variant.disjoint:
-        words += ["noalias", *([] if parameter.value in written_parameters(function) else ["readonly"])]
+        words += ["noalias", *([] if parameter.value in changing else ["readonly"])]
     return " ".join([*words, f"align {promised_alignment(parameter, parameter.type)}", f"%{_POINTER}{number}"])
 
 
