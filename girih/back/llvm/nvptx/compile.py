@@ -166,7 +166,8 @@ def _pointers(function: Function) -> dict[int, int]:
 def _changing(function: Function) -> set[Value]:
     """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
     roots = roots_of(function)
-    atomic = {roots[op.tensor] for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)}
+    loads = [op for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)]
+    atomic = {roots[value] for op in loads for value in op.operands if value in roots}
     return written_parameters(function) | atomic
 
 
