@@ -1,22 +1,16 @@
-"""Prints on the CPU: records in memory, from which the launch makes lines when it has ended.
-
-Memory for prints begins with a header of `PRINT_HEADER_BYTES`, whose first word counts the records that were asked for;
-the first `MOST_LINES` of them follow, each of the bytes of the longest (`girih.analysis.prints`). Threads write in any
-order: a record tells its place.
-"""
+"""Prints on the CPU: records in memory, from which the launch makes lines when it has ended."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from girih.analysis.prints import HEADER_WORDS, MOST_LINES, PrintSite, prints_of, shown
+from girih.analysis.prints import HEADER_WORDS, PrintSite, prints_of, shown
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.matrix.bounds import together
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, MatrixPiece, operand, read_tile, turned
-from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, lanes
-from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.launch.slots import PRINT_HEADER_BYTES
+from girih.back.llvm.emit.text import Operand, Val, lanes
+from girih.back.llvm.lower.launch.prints import printed_record, record_word, write_header
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.ir.core import Value
 from girih.ir.types import Boolean, CoopMatrix
@@ -89,45 +83,16 @@ def _in_lanes(code: CpuCode, value: Value) -> Parts:
     return held.parts if held.uniform else code.vector(held)
 
 
-# --- records -----------------------------------------------------------------------------------
-
-
 def _write(code: CpuCode, site: PrintSite, subgroup: Operand, lane: Operand, values: Sequence[Parts]) -> None:
     """Write a record, if there is room for one more."""
     w = code.w
     assert code.prints is not None
     assert code.print_step is not None
-    place = w.effect("ptr", f"call ptr @{_room(code.module, 8 * prints_of(code.function).record_words)}({code.prints})")
-    with w.when(w.compare("ne", w.convert("ptrtoint", place, "i64"), 0)):
+    with printed_record(w, code.prints, prints_of(code.function)) as place:
         step = w.load("i64", code.print_step, 8)
-        header = (integer(site.number), code.linear_group, step, w.value(subgroup), w.value(lane))
+        write_header(w, place, site, (code.linear_group, step, w.value(subgroup), w.value(lane)))
         types = [value.type for value in (*site.point, *site.op.values)]
-        words = [_word(w, part, isinstance(type, Boolean)) for type, parts in zip(types, values, strict=True)
-                 for part in parts]  # fmt: skip
-        assert len(header) == HEADER_WORDS
-        for number, word in enumerate((*header, *words)):
+        words = [record_word(w, part, isinstance(type, Boolean))
+                 for type, parts in zip(types, values, strict=True) for part in parts]  # fmt: skip
+        for number, word in enumerate(words, HEADER_WORDS):
             w.store(word, w.at(place, 8 * number), 8)
-
-
-def _word(w: Writer, part: Val, unsigned: bool) -> Val:
-    """A part of a number in 8 bytes: an integer extended by its sign, the bits of an f64, or of an f32 with zeros."""
-    if part.type == "double":
-        return w.convert("bitcast", part, "i64")
-    if part.type == "float":
-        return w.convert("zext", w.convert("bitcast", part, "i32"), "i64")
-    return w.convert("zext" if unsigned else "sext", part, "i64")
-
-
-def _room(module: ModuleText, record_bytes: int) -> str:
-    """The name of the function that gives the address of a new record, null where there is no room."""
-    name = "girih.print"
-    if name in module.helpers:
-        return name
-    module.helpers.add(name)
-    w = Writer(module, f"define internal ptr @{name}(ptr %prints) noinline cold nounwind")
-    prints = Val("%prints", "ptr")
-    number = w.atomic_update("add", prints, integer(1), 8)
-    place = w.at(prints, w.add(w.mul(number, record_bytes), PRINT_HEADER_BYTES))
-    w.ret(w.select(w.compare("ult", number, MOST_LINES), place, Val("null", "ptr")))
-    w.finish()
-    return name

@@ -117,9 +117,13 @@ class Lowerings(Generic[C]):
         return joined
 
     def replaced(self, other: Lowerings[C]) -> Lowerings[C]:
-        """A table with these rows, but for the instructions for which another table has rules: those stand instead."""
+        """A table with these rows, but for the instructions for which another table has rules: those stand instead.
+
+        What is refused here is not refused where the other table has a rule for it.
+        """
         kept: Lowerings[C] = Lowerings()
-        kept._carriers, kept._refused = dict(self._carriers), dict(self._refused)
+        kept._carriers = dict(self._carriers)
+        kept._refused = {what: reason for what, reason in self._refused.items() if what not in other._rules}
         kept._again, kept.decisions = dict(self._again), dict(self.decisions)
         kept._rules = {op: rule for op, rule in self._rules.items() if op not in other._rules}
         kept._giving = {op: dict(rows) for op, rows in self._giving.items()}

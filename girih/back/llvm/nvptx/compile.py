@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from girih.analysis.effects import roots_of, written_parameters
+from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val, integer
@@ -118,6 +119,10 @@ def _lowered(
         code.set(value, replace(code.memref(value), pointer=pointer))
         if variant.disjoint and value in changing:
             w.give_away(pointer)
+    if prints_of(function).sites:
+        code.prints, code.print_step = slot(w, arguments, slots, "ptr"), w.alloca("i64", 1)
+        w.store(integer(0), code.print_step, 8)
+        slots += 1
     w.together()
     code.body()
     w.end()

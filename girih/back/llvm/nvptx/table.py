@@ -5,9 +5,9 @@ from __future__ import annotations
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
-from girih.back.llvm.nvptx import sharing
+from girih.back.llvm.nvptx import printing, sharing
 from girih.back.llvm.nvptx.machine.code import CudaCode
 
 _SHARED: Lowerings[CudaCode] = ONE_LANE
-CUDA = _SHARED.replaced(sharing.LOWERINGS).joined(SOFT_MATRICES)
+CUDA = _SHARED.replaced(sharing.LOWERINGS.joined(printing.LOWERINGS)).joined(SOFT_MATRICES)
 """How instructions are lowered for NVPTX."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field
 
+from girih.analysis.prints import prints_of
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
 from girih.back.llvm.lower.launch.reporter import reporter
@@ -45,12 +46,22 @@ class CudaCode(OneLaneCode):
     architecture: NvidiaArchitecture
     record: Val
     """The address of the failure record of the launch."""
+    prints: Val | None = None
+    """The address of the memory for the records of prints; None in kernels without."""
+    print_step: Val | None = None
+    """Where the thread counts the steps of prints (`girih.analysis.prints`)."""
     arrays: dict[str, int] = field(default_factory=dict)
     """The bytes of the arrays that the work-group shares besides local memory, by what is in them."""
 
     @property
     def features(self) -> Features:
         return FEATURES
+
+    def lower(self, op: Op) -> None:
+        """Lower one instruction; before one that prints in its turn, the work-group is a step further."""
+        if self.print_step is not None and op in prints_of(self.function).steps:
+            self.w.store(self.w.add(self.w.load("i64", self.print_step, 8), 1), self.print_step, 8)
+        OneLaneCode.lower(self, op)
 
     def writes_versions(self, loop: Op) -> bool:
         """Whether all threads that meet in the loop take the same version, or no threads meet in it."""
@@ -168,6 +179,11 @@ class CudaCode(OneLaneCode):
             return "block"
         return "device" if scope is Scope.DEVICE else ""
 
+    def linear_group(self) -> Val:
+        """The number of the work-group in the grid, an i64."""
+        w, (x, y, z) = self.w, self.group
+        return w.add(x, w.mul(self.grid[0], w.add(y, w.mul(self.grid[1], z))))
+
     # --- leaving -------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -181,9 +197,7 @@ class CudaCode(OneLaneCode):
         w = self.w
         spmd = self.place.kind is RegionKind.SPMD
         own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
-        x, y, z = self.group
-        number = w.add(x, w.mul(self.grid[0], w.add(y, w.mul(self.grid[1], z))))
-        where = (number, *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
+        where = (self.linear_group(), *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
         w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
         self.module.declare("llvm.nvvm.exit", "void", ())
         w.run("llvm.nvvm.exit")
