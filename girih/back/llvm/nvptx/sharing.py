@@ -10,6 +10,9 @@ Points of a second mode go to other subgroups, where there are enough of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from girih.analysis.uniformity import flat_modes
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.control import bound_of, in_versions, number_type
@@ -49,6 +52,13 @@ class _Dealt:
 
     first: Val
     step: Val
+    shift: Val | None
+    """The step as a power of two, if it is one whatever the sizes are."""
+
+
+def _every(first: Val, step: int) -> _Dealt:
+    power = step.bit_length() - 1
+    return _Dealt(first, integer(step), integer(power) if step == 1 << power else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +78,15 @@ class _Nest:
         w = code.w
         starts, stops = ends(code, op, "start"), ends(code, op, "stop")
         size, subgroups = code.geometry.subgroup_size, code.geometry.subgroups
-        alone = _Dealt(code.thread, integer(size * subgroups))
+        alone, one = _every(code.thread, size * subgroups), _every(integer(0), 1)
         if len(starts) < 2:
             return _Nest(code, op, starts, stops, alone, None)
         if subgroups == 1:
-            return _Nest(code, op, starts, stops, alone, _Dealt(integer(0), integer(1)))
+            return _Nest(code, op, starts, stops, alone, one)
         few = w.compare_early("slt", w.sub(stops[1], starts[1]), integer(subgroups))
-        lane = w.convert("zext", code.lane, "i64")
-        inner = _Dealt(w.select(few, code.thread, lane), w.select(few, alone.step, integer(size)))
-        outer = _Dealt(w.select(few, integer(0), code.subgroup), w.select(few, integer(1), integer(subgroups)))
-        return _Nest(code, op, starts, stops, inner, outer)
+        lanes = _every(w.convert("zext", code.lane, "i64"), size)
+        inner = _either(code, few, alone, lanes)
+        return _Nest(code, op, starts, stops, inner, _either(code, few, one, _every(code.subgroup, subgroups)))
 
     def write(self) -> None:
         """Write the loops."""
@@ -85,10 +94,9 @@ class _Nest:
             self._write_row()
             return
         w, variable = self.code.w, self.op.variables[1]
-        first = w.saturated(self.starts[1], self.outer.first)
-        with w.loop(first, self.stops[1], self.outer.step, saturate=True) as loop:
+        with self._dealt(self.starts[1], self.stops[1], self.outer) as index:
             type = number_type(variable)
-            counter = w.convert("trunc", loop.index, f"i{8 * type.size}")
+            counter = w.convert("trunc", index, f"i{8 * type.size}")
             below = bound_of(self.code.scalar(self.op.start[1]), self.stops[1])
             self.code.set(variable, Scalar(type, (counter,), below=below))
             self._write_row()
@@ -103,11 +111,25 @@ class _Nest:
             # Of few points each goes to a thread of its own.
             enough = w.compare("sge", count, w.mul(self.inner.step, at_once))
             pieces = w.select(enough, w.binary("lshr", count, integer(at_once.bit_length() - 1)), integer(0))
-            with w.loop(self.inner.first, pieces, self.inner.step) as loop:
-                self._write_points(w.add(start, w.mul(loop.index, at_once)), at_once)
+            with self._dealt(integer(0), pieces, self.inner) as piece:
+                self._write_points(w.add(start, w.mul(piece, at_once)), at_once)
             start = w.add(start, w.mul(pieces, at_once))
-        with w.loop(w.saturated(start, self.inner.first), stop, self.inner.step, saturate=True) as loop:
-            self._write_points(loop.index, 1)
+        with self._dealt(start, stop, self.inner) as point:
+            self._write_points(point, 1)
+
+    @contextmanager
+    def _dealt(self, start: Val, stop: Val, dealt: _Dealt) -> Iterator[Val]:
+        """A loop over the points of a thread, counted in front of it: LLVM knows how to unroll that.
+
+        No sum is beyond the end, so none is beyond the largest number.
+        """
+        w = self.code.w
+        left = w.sub(stop, start)
+        rest = w.sub(w.sub(left, dealt.first), 1)
+        steps = w.binary("udiv", rest, dealt.step) if dealt.shift is None else w.binary("lshr", rest, dealt.shift)
+        some = w.binary("and", w.compare("slt", start, stop), w.compare("ult", dealt.first, left))
+        with w.loop(0, w.select(some, w.add(steps, 1), integer(0))) as loop:
+            yield w.add(start, w.add(dealt.first, w.mul(loop.index, dealt.step)))
 
     def _write_points(self, base: Val, count: int) -> None:
         code = self.code
@@ -116,3 +138,9 @@ class _Nest:
             set_points(code, self.op, self.starts, self.stops, base, ())
             code.region(self.op.body)
         code.frame.used = used
+
+
+def _either(code: CudaCode, condition: Val, a: _Dealt, b: _Dealt) -> _Dealt:
+    w = code.w
+    shift = None if a.shift is None or b.shift is None else w.select(condition, a.shift, b.shift)
+    return _Dealt(w.select(condition, a.first, b.first), w.select(condition, a.step, b.step), shift)
