@@ -1,0 +1,200 @@
+"""The threads of one CTA, executed together in groups that are at the same instruction.
+
+Of the groups that can go on, the one that is deepest in calls goes first, and of these the one at the lowest
+instruction: so threads that a branch parted meet again where the code of both ends. A group that waits stays where it
+is, and grows by those that come there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tests.back.nvptx.ptx_machine.build import Registers, Step
+from tests.back.nvptx.ptx_machine.errors import BudgetSpent, Deadlock, Fault, PtxError
+from tests.back.nvptx.ptx_machine.masks import Mask
+from tests.back.nvptx.ptx_machine.special import WARP
+from tests.back.nvptx.ptx_machine.types import Array
+
+if TYPE_CHECKING:
+    from tests.back.nvptx.ptx_machine.memory import Memory
+    from tests.back.nvptx.ptx_machine.module import Launch
+
+_TURN = 5000
+"""After so many instructions of a group, another one has its turn: it may wait in a loop for what that one does."""
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Threads that are at one instruction, with the calls that they came through. `waits` says for what, if so."""
+
+    at: int
+    stack: tuple[int, ...]
+    mask: Mask
+    waits: str = ""
+    parked: bool = False
+    """Whether others have their turn first."""
+
+    @property
+    def order(self) -> tuple[bool, int, int]:
+        return self.parked, -len(self.stack), self.at
+
+
+@dataclass(slots=True, eq=False)
+class Cta:
+    """A CTA while it is executed."""
+
+    launch: Launch
+    steps: list[Step]
+    registers: Registers
+    memory: Memory
+    threads: int
+    groups: list[Group]
+    calls: list[Array]
+    """The parameters of calls: the bytes of each thread in a row."""
+    live: Array = field(init=False)
+    """Which threads have not ended."""
+    living: int = field(init=False)
+    arrived: dict[int, int] = field(default_factory=dict)
+    """How many threads came to a barrier, by its number, without waiting there."""
+
+    def __post_init__(self) -> None:
+        self.live = np.ones(self.threads, bool)
+        self.living = self.threads
+
+    def run(self) -> None:
+        """Execute all threads to their end."""
+        while self.groups:
+            ready = [one for one in self.groups if not one.waits]
+            if ready:
+                self._advance(min(ready, key=lambda one: one.order))
+            elif not self._woken():
+                raise Deadlock(f"no thread can go on: {self._waiting()}")
+
+    def mask(self, on: Array) -> Mask:
+        return Mask(on, self.living)
+
+    def full(self, slot: int) -> Array:
+        """A register with one element a thread."""
+        return np.broadcast_to(self.registers[slot], (self.threads,))
+
+    # --- groups --------------------------------------------------------------------------
+
+    def _advance(self, group: Group) -> None:
+        group = self._met(group)
+        group.mask = self.mask(group.mask.on)
+        depth = len(group.stack)
+        limit = min(
+            (one.at for one in self.groups if one is not group and len(one.stack) == depth and one.at > group.at),
+            default=len(self.steps),
+        )
+        turn = _TURN if len(self.groups) > 1 else self.launch.left + 1
+        steps, counts = self.steps, self.launch.counts
+        at, first = group.at, True
+        begun = turn
+        try:
+            while (first or at < limit) and turn > 0:
+                first = False
+                turn -= 1
+                step = steps[at]
+                counts[at] += 1
+                if step.run is None:
+                    group.at = at
+                    assert step.control is not None
+                    if not step.control(self, group):
+                        break
+                    at = group.at
+                    continue
+                mask = group.mask
+                if step.guard >= 0:
+                    mask = self.guarded(step, mask)
+                if mask.count:
+                    step.run(self, mask)
+                at += 1
+                group.at = at
+        except Fault as fault:
+            raise self._told(fault, steps[at], group) from None
+        group.parked = turn <= 0
+        if not group.parked or all(one.parked or one.waits for one in self.groups):
+            for one in self.groups:
+                one.parked = False
+        self.launch.left -= begun - turn
+        if self.launch.left < 0:
+            raise BudgetSpent(
+                f"more instructions were executed than allowed, the last at {steps[at].instruction.place}"
+            )
+
+    def _met(self, group: Group) -> Group:
+        """The group with all others that are where it is."""
+        same = [one for one in self.groups if one.at == group.at and one.stack == group.stack]
+        if len(same) == 1:
+            return group
+        on = np.logical_or.reduce([one.mask.on for one in same])
+        for one in same:
+            if one is not group:
+                self.groups.remove(one)
+        group.mask, group.waits = self.mask(on), ""
+        return group
+
+    def guarded(self, step: Step, mask: Mask) -> Mask:
+        """The threads of a mask that execute an instruction with a predicate."""
+        chosen = self.registers[step.guard]
+        return self.mask(mask.on & (~chosen if step.negated else chosen))
+
+    def parted(self, group: Group, on: Array, at: int, waits: str = "") -> None:
+        """Make some threads of a group, not all, a group of their own."""
+        self.groups.append(Group(at, group.stack, self.mask(on), waits))
+        group.mask = self.mask(group.mask.on & ~on)
+
+    def end(self, group: Group, on: Array) -> None:
+        """Threads of a group end."""
+        self.live = self.live & ~on
+        self.living = int(np.count_nonzero(self.live))
+        group.mask = self.mask(group.mask.on & ~on)
+        if not group.mask.count:
+            self.groups.remove(group)
+
+    def warps(self, on: Array) -> Array:
+        """The threads of each warp as the bits of an integer, for each thread that of its warp."""
+        lanes = np.arange(self.threads) % WARP
+        bits = np.where(on, np.uint32(1) << lanes.astype(np.uint32), np.uint32(0)).astype(np.uint32)
+        starts = np.arange(0, self.threads, WARP)
+        of = np.bitwise_or.reduceat(bits, starts)
+        return np.repeat(of, WARP)[: self.threads]
+
+    # --- waiting -------------------------------------------------------------------------
+
+    def _woken(self) -> bool:
+        """Whether a group that waits can go on, now that threads have ended, or the launch has something done late."""
+        from tests.back.nvptx.ptx_machine.instructions.barriers import release
+
+        if self.launch.late(self):
+            for one in self.groups:
+                one.waits = "" if one.waits.startswith("mbarrier") else one.waits
+            return True
+        if release(self):
+            return True
+        for group in list(self.groups):
+            if group in self.groups and group.waits.startswith("warp"):
+                group.waits = ""
+                self._advance(group)
+                if not self.groups or not all(one.waits for one in self.groups):
+                    return True
+        return False
+
+    def _waiting(self) -> str:
+        return "; ".join(
+            f"{one.mask.count} threads (first {int(one.mask.index[0])}) wait for {one.waits} at "
+            f"{self.steps[one.at].instruction.place}"
+            for one in sorted(self.groups, key=lambda one: one.at)
+        )
+
+    def _told(self, fault: Fault, step: Step, group: Group) -> PtxError:
+        mask = self.guarded(step, group.mask) if step.guard >= 0 else group.mask
+        thread = int(mask.index[min(fault.position, mask.count - 1)]) if mask.count else -1
+        one = step.instruction
+        found = Fault(f"{one.opcode}: {fault} (thread {thread} of CTA {self.launch.place}, {one.place})")
+        found.position = thread
+        return found
