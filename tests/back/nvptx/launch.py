@@ -1,0 +1,81 @@
+"""Kernels compiled to PTX and launched on the machine that executes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from girih.analysis.prints import MOST_LINES, prints_of
+from girih.back.llvm.lower.launch.parameters import slot_count
+from girih.back.llvm.lower.launch.record import RECORD_BYTES
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, PRINT_HEADER_BYTES
+from girih.back.llvm.nvptx.compile import compile_kernel
+from girih.back.llvm.nvptx.machine.architecture import architecture_named
+from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
+from girih.ir.core import Function
+from girih.ir.types import INDEX, GroupType, MemRef
+from tests.back.harness import Array, Failed, packed_arguments
+from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
+
+ARCHITECTURE = "sm_90a"
+_MOST = 2**31
+
+
+@dataclass
+class PtxMachineKernel:
+    """A kernel ready to be called, in the variants that launches ask for. Raises `Failed` for what a check finds."""
+
+    function: Function
+    checks: bool = True
+    architecture: str = ARCHITECTURE
+    _made: dict[CudaVariant, tuple[PtxKernel, PtxModule]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.variant(USUAL)
+
+    def variant(self, variant: CudaVariant) -> tuple[PtxKernel, PtxModule]:
+        """The code of a variant, and the module of its PTX."""
+        if variant not in self._made:
+            architecture = architecture_named(self.architecture)
+            kernel = compile_kernel(self.function, architecture, checks=self.checks, variant=variant)
+            self._made[variant] = kernel, PtxModule.parse(kernel.ptx)
+        return self._made[variant]
+
+    def __call__(self, grid: tuple[int, int, int], *arguments: Any) -> LaunchRecord:
+        """Execute all work-groups. What is undefined is an error, but behind a finding."""
+        record = np.zeros(RECORD_BYTES // 8, np.int64)
+        keep: list[Any] = [record]
+        packed = packed_arguments(self.function, grid, arguments, record, keep)
+        disjoint = not any(np.may_share_memory(a, b) for k, a in enumerate(keep) for b in keep[:k])
+        kernel, module = self.variant(CudaVariant(narrow=_fits(self.function, packed), disjoint=disjoint))
+        prints = prints_of(self.function)
+        if prints.sites:
+            room = np.zeros(PRINT_HEADER_BYTES + 8 * prints.record_words * MOST_LINES, np.uint8)
+            keep.append(room)
+            packed = np.append(packed, np.uint64(room.ctypes.data))
+        assert len(packed) * 8 == kernel.parameter_bytes
+        given = np.concatenate([packed, packed[list(kernel.pointers)]]).view(np.uint8)
+        done = module.launch(kernel.entry, grid, kernel.threads, given, kernel.shared_bytes, memory=keep)
+        if record[0]:
+            site = kernel.sites[int(record.view(np.int32)[1])]
+            count = site.index_count + site.shape_count
+            raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
+        assert not done.undefined
+        return done
+
+
+def _fits(function: Function, packed: Array) -> bool:
+    """Whether sizes, strides and numbers of index type fit 32 bits."""
+    here = FIRST_PARAMETER
+    extents: list[int] = []
+    for parameter in function.parameters:
+        count = slot_count(parameter.type)
+        own = packed[here : here + count].view(np.int64).tolist()
+        if isinstance(parameter.type, MemRef | GroupType):
+            extents += own[1:]
+        elif parameter.type == INDEX:
+            extents += own
+        here += count
+    return all(-_MOST <= one < _MOST for one in extents)

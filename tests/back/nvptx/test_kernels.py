@@ -1,0 +1,25 @@
+"""The kernels of the library as PTX, on the machine that executes it, against the interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import girih
+from girih.kernels import texts
+from tests.back.harness import copy_of, same
+from tests.back.nvptx.launch import PtxMachineKernel
+from tests.back.one_lane.test_kernels import LAUNCHES
+from tests.cases import one_in
+
+
+@pytest.mark.parametrize(("name", "function"), one_in(4, LAUNCHES))
+def test_kernels_run_as_on_the_interpreter(name: str, function: str) -> None:
+    grid, arguments = LAUNCHES[name, function]
+    kernel = girih.loads(texts.path(name).read_text(encoding="utf-8"), target="interpreter")[function]
+    expected, found = [copy_of(one) for one in arguments], [copy_of(one) for one in arguments]
+    kernel[grid](*expected)
+    PtxMachineKernel(kernel.ir)(grid, *found)
+    for mine, wanted in zip(found, expected, strict=True):
+        half = isinstance(wanted, np.ndarray) and wanted.dtype == np.float16
+        same(mine, wanted, 2e-3 if half else 1e-5)

@@ -1,0 +1,73 @@
+"""Every run vector of what the target compiles, as PTX on the machine that executes it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from girih.diagnostics import CompileError
+from tests.back.harness import Failed
+from tests.back.nvptx.launch import PtxMachineKernel
+from tests.cases import crossed, every_case
+from tests.ops import corpus, vectors
+
+UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget"))
+"""What compiled code does not find; see docs/targets.md."""
+
+UNSEEN = frozenset(("run.divergent",))
+"""What a GPU cannot find: who does not come (docs/design/cuda.md). What else such a launch does is not said."""
+
+NOT_FOUND = {("cooperative_matrix_store_tensor", name) for name in ("aliasing", "blocks", "span")}
+"""Functions that store several components to one element, which only the interpreter finds."""
+
+
+@cache
+def kernel(path: Path, name: str) -> PtxMachineKernel | None:
+    """A kernel; None for one that the target refuses."""
+    function = corpus.read(path).module.function(name)
+    assert function is not None
+    try:
+        return PtxMachineKernel(function)
+    except CompileError:
+        return None
+
+
+PARTS = 4
+
+
+@pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(PARTS)))
+def test_run_vectors(path: Path, first: int) -> None:
+    """Those of some of the functions of a file."""
+    launches = [(line, vectors.parse_vector(text)) for line, text in corpus.read(path).vectors]
+    names = list(dict.fromkeys(launch.function for _, launch in launches))
+    chosen = names[first % len(names) :: PARTS] if names else []
+    with every_case() as case:
+        for line, launch in launches:
+            with case(f"line {line}"):
+                if launch.function in chosen:
+                    _run(path, launch)
+
+
+def _run(path: Path, launch: vectors.Launch) -> None:
+    one = kernel(path, launch.function)
+    if one is None:
+        return
+    marked = vectors.bind(one.function, launch.arguments)
+    arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
+    x, y, z = (*launch.grid, 1, 1)[:3]
+    wrong = launch.expected.findings - UNCHECKED
+    if wrong & UNSEEN or (wrong and (path.parent.name, launch.function) in NOT_FOUND):
+        return
+    if wrong:
+        with pytest.raises(Failed) as raised:
+            one((x, y, z), *arguments)
+        assert {raised.value.code} == wrong
+        return
+    one((x, y, z), *arguments)
+    types = {p.name: (p.type, a) for p, a in zip(one.function.parameters, marked, strict=True)}
+    for name, wanted in launch.expected.arrays.items():
+        type, held = types[name]
+        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
+        assert told is None, f"{launch.function}: {name}: {told}"
