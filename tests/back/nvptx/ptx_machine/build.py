@@ -159,7 +159,7 @@ class Draft:
             case Vector(parts=parts):
                 return self._packed(parts, type)
             case Sum(base=base, offset=offset):
-                return _constant(np.array([self._address(base) + offset], type.array))
+                return _constant(self._place_value(base, offset, type))
             case Word(name=name):
                 return self._named(name, type, wide)
         raise self.unknown(f"{operand} is not an operand here")
@@ -172,7 +172,7 @@ class Draft:
             return _viewed(self.layout.special(name), type.array)
         register = self.layout.register(self.instruction.scope, name)
         if register is None:
-            return _constant(np.array([self._address(Word(name))], UNSIGNED[64]).view(type.array))
+            return _constant(self._place_value(Word(name), 0, type))
         self._fits(register, type, wide)
         held = TYPES[register.type]
         if held.kind == "pred":
@@ -181,6 +181,14 @@ class Draft:
         if held.bits == type.bits:
             return _viewed(register.slot, type.array)
         return _narrowed(register.slot, type)
+
+    def _place_value(self, base: Word, offset: int, type: PtxType) -> Array:
+        """The address of a variable, which a register of 32 bits has room for in some spaces."""
+        address = self._address(base) + offset
+        if type.bits not in (32, 64) or not 0 <= address < 1 << type.bits:
+            raise self.unknown(f"the address of {base.name} does not suit .{type.name}")
+        result: Array = np.array([address], UNSIGNED[type.bits]).view(type.array)
+        return result
 
     def _number(self, operand: Constant | Decimal, type: PtxType) -> Array:
         if isinstance(operand, Decimal):

@@ -20,6 +20,7 @@ from tests.back.nvptx.ptx_machine.instructions import (
     warps,
 )
 from tests.back.nvptx.ptx_machine.layout import Layout
+from tests.back.nvptx.ptx_machine.matrix import moves, products
 from tests.back.nvptx.ptx_machine.syntax import Instruction, Negated
 
 Builder = Callable[[Draft], Step]
@@ -63,6 +64,7 @@ TABLE: dict[str, Builder] = {
     "griddepcontrol": control.nothing,
     "isspacep": convert.is_space,
     "ld": loads.loaded,
+    "ldmatrix": moves.loaded_matrix,
     "ldu": loads.loaded,
     "lg2": floating.approximation(np.log2),
     "lop3": integers.by_table,
@@ -71,7 +73,9 @@ TABLE: dict[str, Builder] = {
     "max": _by_type(integers.limited, floating.limits),
     "membar": control.nothing,
     "min": _by_type(integers.limited, floating.limits),
+    "mma": products.product,
     "mov": convert.moved,
+    "movmatrix": moves.turned_matrix,
     "mul": _by_type(integers.multiplied, floating.arithmetic("mul", 2)),
     "nanosleep": control.nothing,
     "neg": _by_type(integers.simple(np.negative, 1, *integers.SIGNED_TYPES), floating.signs),
@@ -99,6 +103,7 @@ TABLE: dict[str, Builder] = {
     "slct": compare.by_sign,
     "sqrt": floating.root,
     "st": loads.stored,
+    "stmatrix": moves.stored_matrix,
     "sub": _by_type(integers.added, floating.arithmetic("sub", 2)),
     "subc": integers.added,
     "tanh": floating.approximation(np.tanh),
