@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from operator import index
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
+from girih.arguments.brackets import Grid, normalized_grid, shown_grid
 from girih.arguments.names import in_order, name_problems
 from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
 from girih.environment import warn_of_unknown_variables
@@ -22,9 +22,9 @@ from girih.ir.grid import grid_of_function, show_grid
 from girih.lazy_dataclass import dataclass
 from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
-from girih.runtime.device import Executor, ShaderEntry, ShaderExecutor, SizedExecutor
+from girih.runtime.device import AsynchronousExecutor, Executor, ShaderEntry, ShaderExecutor, SizedExecutor
 from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
-from girih.source import NOWHERE, Source
+from girih.source import Source
 
 if TYPE_CHECKING:
     from girih.arguments.grid import ArgumentGrid
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 _MOST_GRIDS = 64
 """The number of grids that a kernel remembers."""
-
-Grid = int | Sequence[int]
-"""An int, or up to three of them."""
 
 Definitions = Mapping[Any, object]
 """Values by the names of definitions; of a SPIR-V module, by SpecIds or by the names of specialisation constants."""
@@ -335,7 +332,7 @@ class Kernel:
         """The grid in words, nothing for one work-group."""
         if self.grid is None:
             return f" on the grid [{', '.join(map(show_grid, grid_of_function(self.ir) or ()))}]"
-        return f" on {_shown_grid(self.grid)}" if self.grid != (1, 1, 1) else ""
+        return f" on {shown_grid(self.grid)}" if self.grid != (1, 1, 1) else ""
 
     @property
     def _with_options(self) -> str:
@@ -350,7 +347,8 @@ class Kernel:
         what the language leaves open; `max_steps`, the number of instructions that a batch of work-groups may execute;
         `races`, whether races between work-items are looked for; and `progress`, a function that is called with the
         numbers of finished and of all work-groups. Vulkan has `timeout`, in seconds, and `repeat`, how often the device
-        executes the launch on the same memory: `kernel.executor.times` are the seconds of each. None is the default;
+        executes the launch on the same memory: `kernel.executor.times` are the seconds of each. CUDA has `synchronous`:
+        launches on arrays of the device are waited for, and findings raised at once. None is the default;
         options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
         for a value of another type, and `ValueError` for a value out of range.
         """
@@ -359,6 +357,8 @@ class Kernel:
 
     def __call__(self, /, *arguments: object, **named: object) -> None:
         """Launch the kernel on its grid and wait for it; arrays are changed in place.
+
+        On arrays of a device alone the call returns at once, and `synchronize` waits.
 
         The grid is the one that was chosen by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one
         argument, by position or by name (003 "Types"): a number for a scalar, an array whose axes are the modes for a
@@ -378,10 +378,18 @@ class Kernel:
 
     def _grid_of(self, arguments: tuple[object, ...]) -> tuple[int, int, int]:
         """The kernel's own grid for one argument of each parameter. Raises `LaunchError`."""
-        own = self._own_grid
+        own, executor = self._own_grid, self.executor
         if own is None:
             return 1, 1, 1
-        return own.sizes(arguments)
+        return own.sizes(arguments, executor.reach(arguments) if isinstance(executor, AsynchronousExecutor) else None)
+
+    def synchronize(self) -> None:
+        """Wait until all launches of this kernel on arrays of a device have ended.
+
+        Raises `KernelError` for what was found on the streams of these launches. Other launches have ended already.
+        """
+        if isinstance(self.executor, AsynchronousExecutor):
+            self.executor.synchronize()
 
     def grid_for(self, /, *arguments: object, **named: object) -> tuple[int, int, int]:
         """The kernel's own grid for the arguments of a launch: the number of work-groups along x, y and z.
@@ -441,6 +449,14 @@ class Kernel:
     def ptx(self) -> str:
         """The PTX of the kernel. Raises `CompileError` for a target that does not emit it."""
         return str(self._emitted("ptx"))
+
+    @property
+    def sass(self) -> str:
+        """The machine code of the kernel for an NVIDIA GPU as text.
+
+        Raises `CompileError` for a target that does not emit it, and where no assembler or disassembler is there.
+        """
+        return str(self._emitted("sass"))
 
     @property
     def spirv(self) -> bytes:
@@ -546,7 +562,7 @@ class Launch:
 
     def __repr__(self) -> str:
         kernel = self.kernel
-        shape = kernel._on_its_grid or f" on {_shown_grid((1, 1, 1))}"
+        shape = kernel._on_its_grid or f" on {shown_grid((1, 1, 1))}"
         return f"<girih launch of {kernel.signature}{shape} on {kernel.target}{kernel._with_options}>"
 
 
@@ -569,32 +585,3 @@ def _unpickled_shader(
 ) -> ShaderKernel:
     made = ShaderKernel(shader.translated.function, executor, resolved, shader=shader)
     return replace(made, grid=grid, _options=options)
-
-
-def _shown_grid(grid: tuple[int, int, int]) -> str:
-    return f"{' x '.join(map(str, grid))} work-groups"
-
-
-def normalized_grid(grid: Grid) -> tuple[int, int, int]:
-    """The grid as three sizes from 0 to 2^31 - 1, those that are missing 1. Raises `LaunchError` for any other grid."""
-    sizes = grid if isinstance(grid, tuple | list) else (grid,)
-    try:
-        numbers = [_size(n) for n in sizes]
-    except TypeError:
-        raise _bad_grid(grid, "it is one integer or a tuple of up to three") from None
-    if not 1 <= len(numbers) <= 3:
-        raise _bad_grid(grid, "a grid has one to three sizes")
-    if min(numbers) < 0 or max(numbers) >= 2**31:
-        raise _bad_grid(grid, "sizes lie between 0 and 2^31 - 1")
-    x, y, z = [*numbers, 1, 1][:3]
-    return x, y, z
-
-
-def _size(value: SupportsIndex) -> int:
-    if isinstance(value, bool):
-        raise TypeError(f"expected an integer; got {value!r}")
-    return index(value)
-
-
-def _bad_grid(grid: object, says: str) -> LaunchError:
-    return LaunchError([Diagnostic("bind.grid", f"the grid is {grid!r}; {says}", NOWHERE)])

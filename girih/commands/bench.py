@@ -361,7 +361,8 @@ def _own_row(
 ) -> Measurement:
     from functools import partial
 
-    from girih.api import compile_module, load, normalized_grid
+    from girih.api import compile_module, load
+    from girih.arguments.brackets import normalized_grid
     from girih.bench.measuring.rows import CHECKS as COST
     from girih.bench.measuring.rows import OF_PEAK
     from girih.bench.measuring.timing import clock_for, interleaved

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import girih
-from girih.api import Grid, Kernel, compile_module
+from girih.api import Kernel, compile_module
+from girih.arguments.brackets import Grid
 from girih.diagnostics import Finding
 from girih.ir.build import RegionBuilder, parameter
 from girih.ir.check import check_module

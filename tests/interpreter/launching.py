@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import girih
-from girih.api import Grid, Kernel
+from girih.api import Kernel
+from girih.arguments.brackets import Grid
 from girih.diagnostics import Finding
 
 Array = NDArray[Any]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import girih
-from girih.api import Grid, Kernel
+from girih.api import Kernel
+from girih.arguments.brackets import Grid
 from girih.facts.findings import RUN_CODES
 from girih.interpreter.machine.findings import KEPT
 from tests.interpreter.launching import findings, fortran, kernel, spmd, veiled, zeros

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import girih
-from girih.api import Grid
+from girih.arguments.brackets import Grid
 from girih.interpreter import launch, run
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.machine import LaunchGeometry

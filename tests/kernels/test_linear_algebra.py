@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import girih
 from girih import kernels
-from girih.api import Grid
+from girih.arguments.brackets import Grid
 from girih.interpreter.machine.choices import Choices
 from tests.cases import crossed, long
 

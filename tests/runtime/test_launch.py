@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import girih
-from girih.api import Kernel, normalized_grid
+from girih.api import Kernel
 from girih.arguments import arrays
+from girih.arguments.brackets import normalized_grid
 from girih.interpreter.machine import machine
 
 COPY = "func @f(%A: memref<f32x?>) attributes {subgroup_size=8, work_group_size=[8, 1]} {}"

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.api import Grid, Program, load
+from girih.api import Program, load
+from girih.arguments.brackets import Grid
 from girih.arguments.scalars import DTYPES
 from girih.bench.measuring.timing import QUICK, THOROUGH, Call, Effort
 from girih.bench.peers import libxsmm
