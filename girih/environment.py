@@ -18,6 +18,7 @@ VARIABLES = {
     "GIRIH_CACHE_DIR": "the folder where compiled code is kept",
     "GIRIH_CACHE_SIZE": "how many bytes of it are kept, 0 for none",
     "GIRIH_VULKAN_DRIVER": "the Vulkan driver of the target `vulkan`: a library, or a manifest of one",
+    "GIRIH_SYNCHRONOUS": "1: launches on arrays of a GPU are waited for, and findings raised at once",
     "GIRIH_PERF_MAP": "1: the profiler `perf` learns where kernels are in memory",
     "GIRIH_DEBUGGER": "1: the debuggers GDB and LLDB learn where kernels are in memory",
     "GIRIH_LIBXSMM": "the file of libxsmm, for `girih bench`",

@@ -190,12 +190,15 @@ ROOMS = {
     "back.spirv.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "spirv", "back.spirv")),
     "back.spirv": Room(),
     "back": Room(),
-    "runtime.device": Room(("diagnostics", "ir", "spirv")),
+    "runtime.device": Room(("diagnostics", "ir", "spirv", "arguments")),
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
-    "runtime.cpu": Room((*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.device"), ARRAYS),
+    "runtime.compiled": Room((*KNOWN, "addressing", "arguments", "back.llvm.lower"), ARRAYS),
+    "runtime.cpu": Room(
+        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.compiled", "runtime.device"), ARRAYS
+    ),
     "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
     "runtime.cuda": Room(
-        (*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.cpu", "runtime.device", "runtime.emitted"),
+        (*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.compiled", "runtime.device"),
         (*ARRAYS, "cuda"),
     ),
     "runtime.opencl": Room(
@@ -225,6 +228,7 @@ ROOMS = {
             "back",
             "runtime.device",
             "runtime.cache",
+            "runtime.compiled",
             "runtime.cpu",
             "runtime.cuda",
             "runtime.emitted",

@@ -181,7 +181,7 @@ def test_its_form_is_looked_up() -> None:
     with pytest.raises(girih.CompileError, match="the target 'paper' emits no assembly; cpu does"):
         _ = kernel.assembly
     plain = girih.loads("func @g() {\n}\n", target="cpu")["g"]
-    with pytest.raises(girih.CompileError, match="the target 'cpu' emits no PTX; paper does"):
+    with pytest.raises(girih.CompileError, match="the target 'cpu' emits no PTX; cuda and paper do"):
         _ = plain.ptx
 
 
@@ -200,15 +200,16 @@ def test_the_command_knows_it(tmp_path: Path) -> None:
     shown = command("targets", "paper").output
     assert "subgroup_sizes      4 (func.subgroup_size)" in shown
     assert "ptx  PTX" in shown and "ink  how much is used; 5 if left out" in shown and "wood" in shown
-    assert command("emit", path, "--as", "ptx").output == "ptx of f, checks bounds\n"
-    assert command("emit", path, "--as", "ptx", "--checks", "off").output == "ptx of f, checks off\n"
+    asked = ("emit", path, "--as", "ptx", "--target", "paper")
+    assert command(*asked).output == "ptx of f, checks bounds\n"
+    assert command(*asked, "--checks", "off").output == "ptx of f, checks off\n"
     assert command("emit", path, "--as", "ir", "--target", "paper").status == 0, "a subgroup of four suits it"
     refused = command("emit", path, "--as", "ir", "--target", "cpu")
     assert refused.status == 1 and "func.subgroup_size" in refused.errors
     refused = command("emit", path, "--as", "llvm", "--target", "cpu")
     assert refused.status == 1 and "func.subgroup_size" in refused.errors
     refused = command("emit", path, "--as", "ptx", "--target", "cpu")
-    assert (refused.status, refused.message) == (2, "--target cpu: the target 'cpu' emits no PTX; paper does")
+    assert (refused.status, refused.message) == (2, "--target cpu: the target 'cpu' emits no PTX; cuda and paper do")
     done = command("run", path, "f", "n=1", "--target", "paper")
     assert done.status == 0 and "@f" in done.output
     done = command("run", path, "f", "n=1", "--target", "paper", "--max-steps", "5")

@@ -21,7 +21,7 @@ from girih.arguments.claims import Claim, allocate, commit
 from girih.arguments.groups import Group, Shape, group_offset, group_shapes, part_of_member
 from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.names import wrong_count
-from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, numbers
+from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, DeviceReach, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError, plural
@@ -47,6 +47,7 @@ __all__ = [
     "Uninitialized",
     "accept",
     "bind",
+    "claims_of",
     "specification",
     "specifications",
     "uninitialized",
@@ -175,17 +176,20 @@ def bind(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> Bo
     everything that is wrong; `BIND_CODES` lists the codes.
     """
     accepted = accept(parameters, arguments)
-    claims = [claim for item in accepted for claim in _claims(item)]
+    claims = [claim for item in accepted for claim in claims_of(item)]
     allocate(claims)
     return Bound([_value(item) for item in accepted], claims)
 
 
-def accept(parameters: Sequence[ParameterSpec], arguments: Sequence[object]) -> list[Accepted]:
+def accept(
+    parameters: Sequence[ParameterSpec], arguments: Sequence[object], reach: DeviceReach | None = None
+) -> list[Accepted]:
     """The arguments of a launch, checked against the parameters (003 "Types"), in the caller's memory.
 
-    Nothing is copied, and marks of `uninitialized` do not count. Raises `LaunchError` with everything that is wrong.
+    Nothing is copied, and marks of `uninitialized` do not count. A launch on a device, `reach`, takes arrays there,
+    too. Raises `LaunchError` with everything that is wrong.
     """
-    report = ArgumentReport()
+    report = ArgumentReport(reach=reach)
     accepted = _accept_all(parameters, arguments, report)
     groups = [item for item in accepted if isinstance(item, GroupClaim)]
     if groups and not report.diagnostics:
@@ -211,7 +215,7 @@ def _accept_all(
     return [item for item in accepted if item is not None]
 
 
-def _claims(item: Accepted) -> Sequence[Claim]:
+def claims_of(item: Accepted) -> Sequence[Claim]:
     """The arrays of an argument that need memory: one for a memref, those of the members for a group."""
     if isinstance(item, GroupClaim):
         return item.members
@@ -222,7 +226,7 @@ def _claims(item: Accepted) -> Sequence[Claim]:
 
 def _memories(spec: ParameterSpec, item: Accepted) -> Sequence[Claim]:
     """The arrays of an argument that must be memories of their own: of members that may be one memory, the first."""
-    claims = _claims(item)
+    claims = claims_of(item)
     if not spec.aliased or not isinstance(item, GroupClaim):
         return claims
     first: dict[tuple[object, ...], Claim] = {}

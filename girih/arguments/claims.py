@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.bound import BoundMemRef
+from girih.arguments.devices import ArrayOnDevice
 from girih.arguments.memory import ByteMarks, ElementView, Mask, Memory, bytes_of, elements_of, strided
 from girih.arguments.report import ArgumentPlace
 from girih.arguments.views import address
@@ -49,6 +50,11 @@ class Claim:
         self.extent = 0 if 0 in self.shape else span
         self.start = 0 if self.array is None else address(self.array)
         self.end = self.start + (0 if self.array is None else self.extent * self.dtype.itemsize)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the array is in the memory of a device, and `start` its address there: nothing here may read it."""
+        return isinstance(self.array, ArrayOnDevice)
 
     def of_array(self, flat: NDArray[Any]) -> NDArray[Any]:
         """The entries of the array's elements, in its shape, out of one entry per element of the extent."""

@@ -1,9 +1,9 @@
 """The grid of a launch, where the kernel has a `grid` attribute: its expressions, evaluated for the arguments.
 
-In a launch the usual arguments, NumPy's own arrays and lists of them, go through a function made once for each kernel,
-in which each step is a line; what is wrong with them is found when they are bound. It gives None for everything else,
-and for numbers that are no grid. Then, and where only the grid is asked for, arguments are checked as a launch checks
-them, and what is wrong with them, or with the numbers that result, is a `LaunchError`.
+In a launch the usual arguments, NumPy's arrays, those of libraries with DLPack, and lists, go through a function made
+once for each kernel, in which each step is a line; what is wrong with them is found when they are bound. It gives
+None for everything else, and for numbers that are no grid. Then, and where only the grid is asked for, arguments are
+checked as a launch checks them, and what is wrong with them, or with the numbers that result, is a `LaunchError`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from girih.arguments.arrays import Accepted, GroupClaim, MapClaim, accept, specifications
 from girih.arguments.claims import Claim
+from girih.arguments.report import DeviceReach
 from girih.diagnostics import Diagnostic, InternalError, LaunchError
 from girih.ir.core import Function, Value
 from girih.ir.grid import (
@@ -66,9 +67,12 @@ class ArgumentGrid:
         """The grid of a function that has the attribute."""
         return ArgumentGrid(function, grid_of_function(function) or ())
 
-    def sizes(self, arguments: Sequence[object]) -> Sizes:
-        """The grid for one argument of each parameter. Raises `LaunchError` as a launch does, and for a bad number."""
-        return self._bound(accept(self._specs, arguments))
+    def sizes(self, arguments: Sequence[object], reach: DeviceReach | None = None) -> Sizes:
+        """The grid for one argument of each parameter. Raises `LaunchError` as a launch does, and for a bad number.
+
+        A launch on a device, `reach`, takes arrays there, too.
+        """
+        return self._bound(accept(self._specs, arguments, reach))
 
     def _bound(self, accepted: Sequence[Accepted]) -> Sizes:
         values = {p.value: item for p, item in zip(self._function.parameters, accepted, strict=True)}
@@ -170,7 +174,7 @@ class _GridSteps:
             case GridSize(parameter, None):
                 return self._step(f"len({self._of_type('not in (list, tuple)', parameter)})")
             case GridSize(parameter, int(mode)):
-                array = self._of_type("is not ndarray", parameter)
+                array = self._of_type("is not ndarray and not hasattr({}, '__dlpack__')", parameter)
                 axis = -1 - mode if self.order == "C" else mode
                 return self._step(f"{self._step(f'{array}.shape')}[{axis}]")
             case GridOperation(operation, left, right):
@@ -181,7 +185,7 @@ class _GridSteps:
     def _of_type(self, wrong: str, parameter: Value) -> str:
         """The name of an argument whose type is not wrong."""
         name = self._step(f"arguments[{self.numbers[parameter]}]")
-        check = f"if type({name}) {wrong}: return None"
+        check = f"if type({name}) {wrong.format(name)}: return None"
         if check not in self.lines:
             self.lines.append(check)
         return name

@@ -33,7 +33,8 @@ def strided(array: Array, shape: Sequence[int], steps: Sequence[int], *, writeab
     """The memory of an array from its first element on in another shape; `steps` are in bytes, nothing is checked."""
     # NumPy refuses to do it with dtypes such as float8_e5m2, whose name is none of its own.
     plain = array.view(np.uint8) if array.itemsize == 1 else array
-    return as_strided(plain, shape, steps, writeable=writeable).view(array.dtype)
+    # An array of a device stays one: its elements must not be taken for the host's.
+    return as_strided(plain, shape, steps, subok=True, writeable=writeable).view(array.dtype)
 
 
 def elements_of(flat: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:

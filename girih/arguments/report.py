@@ -20,7 +20,7 @@ BIND_CODES: dict[str, str] = {
     "bind.type": "the argument must be of the kind that the parameter takes: a number, an array, or a list of arrays",
     "bind.null": "only a memref or a group can be None; a scalar needs a value",
     "bind.range": "the number must fit the scalar type",
-    "bind.device": "the array must lie in host memory",
+    "bind.device": "the array must lie in host memory, or on the device of the launch",
     "bind.dtype": "the element type of the array must be exactly the element type of the memref",
     "bind.byte_order": "the elements must be in the byte order of this machine",
     "bind.order": "the array must have as many axes as the memref has modes",
@@ -100,11 +100,24 @@ class ArgumentPlace:
         return f"argument {self.position}, %{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceReach:
+    """The device whose arrays a launch takes as they are: its number among CUDA's, its name, and the launch's stream.
+
+    `stream` is the handle of the stream, 0 for the default one: exporters are told, so that their own work comes first.
+    """
+
+    number: int
+    name: str
+    stream: int = 0
+
+
 @dataclass(slots=True)
 class ArgumentReport:
-    """The diagnostics of one launch, in the order of its arguments."""
+    """The diagnostics of one launch, in the order of its arguments; `reach` is the device that it is on, if it is."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    reach: DeviceReach | None = None
 
     def add(self, code: str, place: ArgumentPlace, message: str, hint: str | None = None) -> None:
         """Record one problem of one argument. Raises `InternalError` for a code outside `BIND_CODES`."""

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.arguments.devices import CUDA, ArrayOnDevice, device_array, device_of
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 
 _HOST_DEVICES = frozenset((1, 3, 11, 13))  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged of dlpack.h, version 1.0
@@ -29,8 +30,15 @@ def as_array(
     """An array over the memory of `value`; None after a problem was reported.
 
     Takes NumPy arrays, DLPack exporters in host memory, and anything with the buffer protocol (untyped bytes count as
-    int8). Reports bind.type and bind.device; `wanted` is the dtype of the memref's elements, for the hint.
+    int8); for a launch on a device also arrays there (`girih.arguments.devices`). Reports bind.type and bind.device;
+    `wanted` is the dtype of the memref's elements, for the hint.
     """
+    if isinstance(value, ArrayOnDevice):
+        return value
+    if report.reach is not None:
+        device = device_of(value)
+        if device is not None and device[0] == CUDA:
+            return device_array(value, device, report.reach, place, report)
     if isinstance(value, np.ma.MaskedArray):
         hint = f"{place.name}.data is the array without its mask, over the same memory"
         report.add("bind.type", place, "a memref has no room for the mask of a masked array", hint)

@@ -17,8 +17,8 @@ from girih.runtime.targets import (
     CHECKING,
     DEFAULT,
     ENVIRONMENT,
+    FOR_GPUS,
     FORMS,
-    PLANNED,
     PROGRAM_FORM,
     TARGETS,
     ResolvedTarget,
@@ -35,7 +35,7 @@ _MATRICES = "cooperative_matrix"
 
 
 def list_targets(*, as_json: bool) -> int:
-    """Print every way to write a target with a line each, which one is the default, and what is planned.
+    """Print every way to write a target with a line each, which one is the default, and which are for GPUs.
 
     As JSON: an array of {name, forms, emits}.
     """
@@ -49,7 +49,7 @@ def list_targets(*, as_json: bool) -> int:
     if named is None:
         click.echo(f"The environment variable {ENVIRONMENT} names another.")
     click.echo("`girih targets NAME` says more of one.")
-    click.echo(f"{PLANNED}.")
+    click.echo(f"{FOR_GPUS}.")
     return 0
 
 

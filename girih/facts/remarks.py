@@ -60,6 +60,7 @@ VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} 
 
 CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.gather": "a thread loads or stores elements that are no neighbours, one by one",
+    "cuda.resources": "what a kernel takes of a multiprocessor says how many work-groups are there at a time",
 }
 """The codes of what the compiler to PTX remarks, each with its meaning."""
 

@@ -135,9 +135,12 @@ def digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
-def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits = DEFAULT_LIMITS) -> str:
+def kernel_key(
+    function: Function, checks: str, cpu: str, limits: DeviceLimits = DEFAULT_LIMITS, llvm: str | None = None
+) -> str:
     """The key of a kernel compiled with a mode of checks for a processor (`Cpu.identity`) and the limits of a target.
 
+    `llvm` tells the version of LLVM where that is not loaded, and is not to be for this.
     Languages share instructions, so a text alone does not say how its bodies are executed. How a kernel is called is
     no matter of its code.
     """
@@ -148,7 +151,7 @@ def kernel_key(function: Function, checks: str, cpu: str, limits: DeviceLimits =
     return digest(
         "kernel", source.name, source.text, function.name, str(function), checks, cpu,
         language.name, language.home, function.body.kind.value, repr(limits),
-        llvm_version(), _compiler(), *places,
+        llvm_version() if llvm is None else llvm, _compiler(), *places,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from girih.arguments.report import DeviceReach
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
@@ -39,6 +40,17 @@ class SizedExecutor(Protocol):
     @property
     def subgroup_size(self) -> int | None:
         """The subgroup size; None where it is not known."""
+
+
+@runtime_checkable
+class AsynchronousExecutor(Executor, Protocol):
+    """An executor whose launches on arrays of a device go on while the program does."""
+
+    def synchronize(self) -> None:
+        """Wait until the launches of the kernel have ended. Raises `KernelError` for what they found."""
+
+    def reach(self, arguments: Sequence[object]) -> DeviceReach:
+        """The device that a launch with these arguments is on. Raises `LaunchError`."""
 
 
 class TargetDevice(Protocol):

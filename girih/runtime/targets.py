@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -55,6 +55,7 @@ FORMS = {
         EmittedForm("llvm", "LLVM IR", "llvm_ir"),
         EmittedForm("asm", "assembly", "assembly"),
         EmittedForm("ptx", "PTX", "ptx"),
+        EmittedForm("sass", "machine code of NVIDIA's GPUs", "sass"),
         EmittedForm("spirv", "SPIR-V", "spirv"),
         EmittedForm(
             "glsl", "GLSL", "glsl", ("vulkan:minimal", "vulkan:lavapipe", "vulkan:khr", "vulkan:nvidia-hopper")
@@ -214,8 +215,16 @@ def _repeat(value: object) -> int:
 
 
 def _flag(value: object) -> bool:
+    return _truth("races", value)
+
+
+def _synchronous(value: object) -> bool:
+    return _truth("synchronous", value)
+
+
+def _truth(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"races is True or False; got {value!r}")
+        raise TypeError(f"{name} is True or False; got {value!r}")
     return value
 
 
@@ -286,8 +295,13 @@ TARGETS: Mapping[str, Target] = {
                            "a number, or an architecture that `girih targets cuda` lists"),
             ),
             _cuda,
-            (Setting("checks", "every access is checked, or none is", CHECKS),),
-            emits=("llvm", "ptx", REMARKS_FORM),
+            (Setting("checks", "every access is checked, or only what would break the GPU's context", CHECKS),),
+            (
+                LaunchOption("synchronous", "whether launches on arrays of the device are waited for, and judged",
+                             lambda: "False, or True with GIRIH_SYNCHRONOUS=1", _synchronous),
+            ),
+            emits=("llvm", "ptx", "sass", REMARKS_FORM),
+            limits=replace(DEFAULT_LIMITS, subgroup_sizes=(8, 16, 32), local_memory_bytes=227 * 1024),
         ),
         Target(
             "vulkan",
@@ -323,10 +337,10 @@ TARGETS: Mapping[str, Target] = {
 """The rows of the table by the name of the target."""
 
 
-PLANNED = "`vulkan` runs on GPUs of all makers; machine code of NVIDIA's own (PTX) is planned, not there yet"
-"""What `girih targets` says of targets to come, and what is said to who names one."""
+FOR_GPUS = "`cuda` runs on NVIDIA's GPUs, `vulkan` on those of all makers, `opencl` on Intel's"
+"""What `girih targets` says of GPUs, and what is said to who looks for a target for one under another name."""
 
-GPU_WORDS = ("gpu", "cuda", "nvidia", "nvptx", "ptx", "spirv", "spir-v", "hip", "rocm", "metal")
+GPU_WORDS = ("gpu", "nvidia", "nvptx", "ptx", "spirv", "spir-v", "hip", "rocm", "metal")
 """Names under which a target for GPUs is looked for."""
 
 
@@ -467,9 +481,9 @@ def _row_of(name: str) -> tuple[Target, str]:
         return row, inner
     close = nearest(head.lower(), TARGETS, cutoff=0.75) if row is None else None
     meant = f" (did you mean {close!r}?)" if close else ""
-    planned = f"; {PLANNED}" if head.lower() in GPU_WORDS else ""
+    others = f"; {FOR_GPUS}" if head.lower() in GPU_WORDS else ""
     there = listed_forms(TARGETS.values())
-    raise TargetError(f"there is no target {name!r}{meant}; the targets are {there}{planned}")
+    raise TargetError(f"there is no target {name!r}{meant}; the targets are {there}{others}")
 
 
 def listed_forms(rows: Iterable[Target]) -> str:

@@ -27,13 +27,14 @@ from girih.back.llvm.assemble import assembler
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.ir.core import Function
-from girih.runtime.cpu import jit, kernel, slots
+from girih.runtime.compiled import slots
+from girih.runtime.compiled.printing import PrintRecords
+from girih.runtime.cpu import jit, kernel
 from girih.runtime.cpu.entry import KernelEntry
 from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.kernel import CpuKernel
 from girih.runtime.cpu.launcher import launcher
 from girih.runtime.cpu.pool import process_pool
-from girih.runtime.cpu.printing import PrintRecords
 from tests.aarch64.compiling import Stream, received, send
 from tests.aarch64.emulator import CPUS, FOLDER, ROOT, command, environment
 
@@ -192,11 +193,8 @@ def ranges_of(accepted: Sequence[Accepted], filled: slots.Slots, prints: Mapping
     """The memory that a kernel may use: slots, tables, arrays, and what it prints."""
     words = filled.words
     found = [(filled.address, filled.address + words.nbytes)]
-    for item in filled.held:
-        if isinstance(item, ctypes.Array):
-            found.append((ctypes.addressof(item), ctypes.addressof(item) + ctypes.sizeof(item)))
-        elif isinstance(item, np.ndarray):
-            found.append((item.ctypes.data, item.ctypes.data + item.nbytes))
+    tables = [table for item in filled.held if isinstance(item, slots.HostMemory) for table in item.tables]
+    found += [(ctypes.addressof(table), ctypes.addressof(table) + ctypes.sizeof(table)) for table in tables]
     claims: list[Claim] = []
     for argument in accepted:
         if isinstance(argument, Claim):
@@ -220,7 +218,7 @@ def pytest_configure() -> None:
 
     def printed(function: Function) -> PrintRecords:
         records = PrintRecords(function)
-        sizes[records.address] = records._words.nbytes
+        sizes[records.address] = records.size
         return records
 
     def run_bound(self: CpuKernel, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> object:

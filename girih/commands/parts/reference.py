@@ -61,6 +61,7 @@ def other_codes() -> dict[str, list[Code]]:
     from girih.arguments.report import BIND_CODES
     from girih.facts.findings import RUN_CODES
     from girih.facts.remarks import CPU_REMARKS, CUDA_REMARKS, OPENCL_REMARKS, RUN_REMARKS, VULKAN_REMARKS
+    from girih.runtime.cuda.report import CUDA_CODES
     from girih.runtime.opencl.report import OPENCL_CODES
     from girih.runtime.spirv.report import SHADER_BIND_CODES
     from girih.runtime.vulkan.report import VULKAN_CODES
@@ -70,6 +71,7 @@ def other_codes() -> dict[str, list[Code]]:
         "Checking a program that was built": (CHECK_CODES, "error"),
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Binding what a shader takes": (SHADER_BIND_CODES, "error"),
+        "Launching on a GPU by NVIDIA's driver": (CUDA_CODES, "error"),
         "Launching on a Vulkan driver": (VULKAN_CODES, "error"),
         "Launching on an OpenCL driver": (OPENCL_CODES, "error"),
         "Running a kernel": (RUN_CODES, "finding"),

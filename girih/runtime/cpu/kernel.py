@@ -7,7 +7,6 @@ found. What the kernel had written by then stays written, unlike in the interpre
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -18,18 +17,17 @@ from girih.arguments import arrays
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.views import as_array
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
-from girih.back.llvm.lower.launch import record as layout
-from girih.back.llvm.lower.launch.found import finding_of
-from girih.diagnostics import Diagnostic, Finding, InternalError, KernelError, LaunchError
+from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef, Type
-from girih.runtime.cpu import slots
+from girih.runtime.compiled import slots
+from girih.runtime.compiled.printing import PrintRecords
+from girih.runtime.compiled.record import finding_in
 from girih.runtime.cpu.entry import KernelEntry
 from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.launcher import Launcher, launcher
 from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool
-from girih.runtime.cpu.printing import PrintRecords
 from girih.source import NOWHERE
 
 __all__ = ["CpuKernel"]
@@ -128,7 +126,7 @@ class CpuKernel:
                          "child, work-groups that other threads had begun are lost",
                          "the parent's launch goes on; launch again here, with arrays as they were before")  # fmt: skip
         if isinstance(result, bytes):
-            raise KernelError([self._finding(result, grid)])
+            raise KernelError([finding_in(result, self.compiled.sites, self.function, grid)])
         return None
 
     def _run_usual(self, grid: tuple[int, int, int], arguments: Sequence[object], *prints: int) -> object:
@@ -164,17 +162,6 @@ class CpuKernel:
 
     def _refuse(self, code: str, message: str, hint: str | None = None) -> NoReturn:
         raise LaunchError([Diagnostic(code, message, self.function.span, hint=hint)])
-
-    def _finding(self, record: bytes, grid: tuple[int, int, int]) -> Finding:
-        """The finding that a failure record holds, in the interpreter's words."""
-        _, number = struct.unpack_from("=ii", record)
-        if not 0 <= number < len(self.compiled.sites):
-            raise InternalError(f"@{self.function.name} failed at check {number}, which it has not got")
-        group, subgroup, lane = struct.unpack_from("=qqq", record, layout.RECORD_GROUP)
-        values = struct.unpack_from(f"={layout.RECORD_VALUES}q", record, layout.RECORD_FIRST_VALUE)
-        x, y, _ = grid
-        place = (group % x, group // x % y, group // (x * y))
-        return finding_of(self.compiled.sites[number], self.function, values, place, subgroup, lane)
 
 
 def _unknown(*arguments: object) -> object:

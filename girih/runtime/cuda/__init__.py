@@ -1,10 +1,19 @@
 """Kernels on NVIDIA's GPUs, by the driver's own functions (docs/design/cuda.md).
 
-`driver`     the driver's functions through cuda-bindings, and their failures
-`device`     a device of this process: its context, its memory, the code that it has loaded
-`assembler`  PTX as machine code, by whichever assembler is there
-`compiled`   kernels compiled for an architecture, and kept on disk
-`launch`     the memory of a launch: NumPy arrays that are copied, arrays of the device as they are
-`executor`   a kernel as something to be called
-`target`     the target
+`driver`         the driver's functions through cuda-bindings, and their failures
+`report`         the codes of what can go wrong, and failures in words
+`device`         a device of this process: its context, the kernels that it has loaded, what it can do
+`memory`         its memory for launches: blocks, tables of groups, failure records
+`streams`        streams, and what kernels found there
+`place`          the device and the stream of a launch, by its arguments
+`regions`        the arrays of a launch, copied there and back or as they are
+`kernel`         a kernel: compiled, loaded and launched
+`architectures`  the architecture that a target means
+`assembler`      PTX as machine code, by whichever assembler is there; `nvjitlink` is one of them
+`resources`      registers, spills, occupancy
+`kept`           kernels compiled for an architecture, kept on disk
+`sass`           machine code as text
+`executor`       a kernel as something to be called
+`summary`        how devices execute the language
+`target`         the target
 """

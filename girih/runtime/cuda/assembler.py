@@ -1,4 +1,8 @@
-"""PTX as machine code: by nvJitLink where its wheel is there, else by `ptxas` on the path, else by the driver."""
+"""PTX as machine code: by nvJitLink where its wheel is there, else by `ptxas` on the path, else by the driver.
+
+All three are one assembler in versions of their own: where one refuses, as one does that is too old to know the
+architecture, the next one is asked. Lines of the program are kept for profilers and debuggers.
+"""
 
 from __future__ import annotations
 
@@ -7,54 +11,151 @@ import os
 import shutil
 import subprocess
 import tempfile
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from girih.diagnostics import InternalError
-from girih.runtime.cuda.driver import CudaFault, call, driver
+from girih.lazy_dataclass import dataclass
+from girih.runtime.cuda import nvjitlink
+from girih.runtime.cuda.driver import CudaFault, NoCudaError, call, driver
+
+MOST_LOG = 16 * 1024
+"""The bytes of a log of the driver that are kept."""
 
 
-def assemble(ptx: str, architecture: str) -> bytes:
-    """The machine code of a module. Raises `InternalError` where the assembler refuses it."""
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Machine code, and what the assembler says of it."""
+
+    cubin: bytes
+    log: str
+
+
+class AssemblyError(Exception):
+    """An assembler refuses a module; the message is its log."""
+
+
+class Assembler(Protocol):
+    """A way from PTX to machine code."""
+
+    @property
+    def identity(self) -> str:
+        """The assembler and its version, as the key of kept code needs them."""
+
+    def assemble(self, ptx: str, architecture: str) -> Assembled:
+        """The machine code of a module. Raises `AssemblyError`."""
+
+
+def assemblers() -> Iterator[Assembler]:
+    """The assemblers that are there, the preferred one first."""
+    library = nvjitlink.library_file()
+    if library is not None:
+        yield NvJitLink(library)
     ptxas = shutil.which("ptxas")
     if ptxas is not None:
-        return _by_ptxas(ptxas, ptx, architecture)
-    return _by_driver(ptx)
-
-
-@lru_cache(maxsize=1)
-def identity() -> str:
-    """The assembler and its version, which the key of kept code needs."""
-    ptxas = shutil.which("ptxas")
-    if ptxas is not None:
-        return subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout
-    return f"driver {call('cuDriverGetVersion')}"
-
-
-def _by_ptxas(ptxas: str, ptx: str, architecture: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
-        source.write_text(ptx, encoding="utf-8")
-        words = [ptxas, f"-arch={architecture}", "-O3", "-lineinfo", os.fspath(source), "-o", os.fspath(made)]
-        ran = subprocess.run(words, capture_output=True, text=True, check=False)
-        if ran.returncode:
-            raise InternalError(f"ptxas refuses the code: {ran.stderr.strip()[:500]}")
-        return made.read_bytes()
-
-
-def _by_driver(ptx: str) -> bytes:
-    api = driver()
-    room = ctypes.create_string_buffer(8192)
-    options = [api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER, api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
-    values: list[Any] = [ctypes.addressof(room), len(room)]
-    state = call("cuLinkCreate", len(options), options, values)
+        yield Ptxas(ptxas)
     try:
-        data = ptx.encode() + b"\0"
-        call("cuLinkAddData", state, api.CUjitInputType.CU_JIT_INPUT_PTX, data, len(data), b"kernel", 0, [], [])
-        address, size = call("cuLinkComplete", state)
-        return ctypes.string_at(int(address), int(size))
-    except CudaFault as error:
-        raise InternalError(f"the driver refuses the code: {error}; {room.value.decode()[:500]}") from None
-    finally:
-        call("cuLinkDestroy", state)
+        yield DriverAssembler(int(call("cuDriverGetVersion")))
+    except (NoCudaError, CudaFault):
+        return
+
+
+def assemble(ptx: str, architecture: str, asked: Iterator[Assembler]) -> Assembled | None:
+    """The machine code of a module by the first assembler that makes it; None where there is no assembler.
+
+    Raises `InternalError` with what they say where all of them refuse it.
+    """
+    refusals: list[str] = []
+    for assembler in asked:
+        try:
+            return assembler.assemble(ptx, architecture)
+        except AssemblyError as error:
+            refusals.append(f"{assembler.identity}: {error}")
+    if refusals:
+        raise InternalError(f"no assembler takes the code for {architecture}\n" + "\n".join(refusals))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class NvJitLink:
+    """NVIDIA's assembler as a library, by its file."""
+
+    library: Path
+
+    @property
+    def identity(self) -> str:
+        return f"nvJitLink {_file_identity(self.library)}"
+
+    def assemble(self, ptx: str, architecture: str) -> Assembled:
+        options = [f"-arch={architecture}", "-O3", "-lineinfo", "-Xptxas=-v"]
+        try:
+            return Assembled(*nvjitlink.linked(self.library, ptx, options))
+        except nvjitlink.NvJitLinkError as error:
+            raise AssemblyError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ptxas:
+    """NVIDIA's assembler as a command, by its file."""
+
+    command: str
+
+    @property
+    def identity(self) -> str:
+        return f"ptxas {_file_identity(Path(self.command))}"
+
+    def assemble(self, ptx: str, architecture: str) -> Assembled:
+        with tempfile.TemporaryDirectory() as folder:
+            source, made = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+            source.write_text(ptx, encoding="utf-8")
+            words = [self.command, f"-arch={architecture}", "-O3", "-lineinfo", "-v", os.fspath(source)]
+            try:
+                ran = subprocess.run([*words, "-o", os.fspath(made)], capture_output=True, text=True, check=False)
+                log = (ran.stderr + ran.stdout).strip()
+                if ran.returncode:
+                    raise AssemblyError(log or f"it ends with status {ran.returncode}")
+                return Assembled(made.read_bytes(), log)
+            except OSError as error:
+                raise AssemblyError(f"it cannot be run: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverAssembler:
+    """The assembler in NVIDIA's driver, by the version of CUDA that it has. It assembles for the current device."""
+
+    version: int
+
+    @property
+    def identity(self) -> str:
+        return f"driver {self.version}"
+
+    def assemble(self, ptx: str, architecture: str) -> Assembled:
+        api = driver()
+        errors, says = (ctypes.create_string_buffer(MOST_LOG) for _ in range(2))
+        options = {
+            api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER: ctypes.addressof(errors),
+            api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: MOST_LOG,
+            api.CUjit_option.CU_JIT_INFO_LOG_BUFFER: ctypes.addressof(says),
+            api.CUjit_option.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: MOST_LOG,
+            api.CUjit_option.CU_JIT_LOG_VERBOSE: 1,
+            api.CUjit_option.CU_JIT_GENERATE_LINE_INFO: 1,
+        }
+        state: Any = None
+        try:
+            state = call("cuLinkCreate", len(options), list(options), list(options.values()))
+            data = ptx.encode() + b"\0"
+            call("cuLinkAddData", state, api.CUjitInputType.CU_JIT_INPUT_PTX, data, len(data), b"kernel", 0, [], [])
+            address, size = call("cuLinkComplete", state)
+            return Assembled(ctypes.string_at(int(address), int(size)), says.value.decode(errors="replace"))
+        except CudaFault as error:
+            raise AssemblyError(f"{error}; {errors.value.decode(errors='replace')}") from None
+        finally:
+            if state is not None:
+                call("cuLinkDestroy", state)
+
+
+def _file_identity(file: Path) -> str:
+    """A file and what tells its version: starting it, or loading it, to ask takes far longer."""
+    status = file.resolve().stat()
+    return f"{file}:{status.st_size}:{status.st_mtime_ns}"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import os
 from importlib import import_module
+from threading import Lock
 from typing import Any
+
+PACKAGE = "cuda.bindings.driver"
 
 
 class NoCudaError(Exception):
-    """There is no driver, or no cuda-bindings to call it; `hint` says what would help."""
+    """There is no driver, no GPU, or no cuda-bindings to call the driver; `hint` says what would help."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class ForkedError(NoCudaError):
+    """This process was forked from one that used the driver, which does not survive that."""
 
 
 class CudaFault(Exception):
@@ -24,24 +31,43 @@ class CudaFault(Exception):
 
 
 INSTALL = "install it with `pip install girih[cuda]`, or load for target='cpu'"
+NO_DRIVER = "install NVIDIA's driver on a machine with one of its GPUs, or load for target='cpu'"
+NO_DEVICE = (
+    "`nvidia-smi` should list a GPU; in a container the GPU must be passed through, and CUDA_VISIBLE_DEVICES hides "
+    "those that it does not list"
+)
+SPAWN = "start processes that use a GPU by multiprocessing's method 'spawn', or before the GPU is used"
+
+_LOCK = Lock()
+_OPENED: dict[int, Any] = {}
+"""The functions of the driver by the process that opened it."""
 
 
-@lru_cache(maxsize=1)
 def driver() -> Any:
     """The driver's functions, ready to be called. Raises `NoCudaError`."""
-    try:
-        api = import_module("cuda.bindings.driver")
-    except ImportError as error:
-        raise NoCudaError(f"cuda-bindings cannot be imported: {error}", INSTALL) from None
-    try:
-        (result,) = api.cuInit(0)
-    except RuntimeError as error:
-        hint = "install NVIDIA's driver on a machine with one of its GPUs, or load for target='cpu'"
-        raise NoCudaError(f"NVIDIA's driver does not open: {error}", hint) from None
-    if int(result):
-        hint = "`nvidia-smi` should list a GPU; in a container the GPU must be passed through"
-        raise NoCudaError(f"NVIDIA's driver finds no GPU: {_name(api, result)}", hint)
-    return api
+    found = _OPENED.get(os.getpid())
+    return _open() if found is None else found
+
+
+def _open() -> Any:
+    with _LOCK:
+        if _OPENED:
+            raise ForkedError("this process was forked from one that had used CUDA, which does not survive that", SPAWN)
+        try:
+            api = import_module(PACKAGE)
+        except ImportError as error:
+            raise NoCudaError(f"cuda-bindings cannot be imported: {error}", INSTALL) from None
+        try:
+            (result,) = api.cuInit(0)
+        except RuntimeError as error:
+            raise NoCudaError(f"NVIDIA's driver does not open: {error}", NO_DRIVER) from None
+        if int(result):
+            name = _name(api, result)
+            # What the driver says in a process that was forked while another library used it.
+            hint = SPAWN if name == "CUDA_ERROR_NOT_INITIALIZED" else NO_DEVICE
+            raise NoCudaError(f"NVIDIA's driver finds no GPU: {name}", hint)
+        _OPENED[os.getpid()] = api
+        return api
 
 
 def call(name: str, *arguments: Any) -> Any:
@@ -49,13 +75,11 @@ def call(name: str, *arguments: Any) -> Any:
     api = driver()
     result, *values = getattr(api, name)(*arguments)
     if int(result):
-        raise fault(name, result)
+        raise _fault(api, name, result)
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def fault(name: str, result: Any) -> CudaFault:
-    """The failure of a function that gave a result other than 0."""
-    api = driver()
+def _fault(api: Any, name: str, result: Any) -> CudaFault:
     _, says = api.cuGetErrorString(result)
     return CudaFault(name, _name(api, result), (says or b"no reason given").decode())
 

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CudaTarget:
-    """A target of CUDA: this machine's current GPU for the empty name, one by number, or an architecture."""
+    """A target of CUDA: this machine's current GPU for the empty name, one by number, or an architecture.
+
+    Kernels for an architecture are launched on the current GPU, which must execute its code.
+    """
 
     name: str
 
     @staticmethod
     def named(name: str) -> CudaTarget:
         """The target of a name. Raises `ValueError` for a name that is not known."""
-        if name and not name.isdigit():
+        if name and not (name.isascii() and name.isdecimal()):
             from girih.back.llvm.nvptx.machine.architecture import architecture_named
 
             architecture_named(name)
@@ -32,41 +35,46 @@ class CudaTarget:
 
     def executor(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> Executor:
         """The kernel, compiled. Raises `CompileError` for one that the target refuses."""
-        from girih.back.llvm.nvptx.compile import compile_kernel
         from girih.runtime.cuda.executor import CudaExecutor
 
-        kernel = compile_kernel(function, self._architecture(), checks=settings["checks"] == "bounds", limits=limits)
-        return CudaExecutor(function, kernel)
+        return CudaExecutor(function, self.name, settings["checks"], limits)
 
     def emit(self, function: Function, form: str, settings: Mapping[str, str], limits: DeviceLimits) -> str | bytes:
-        """The kernel as `ptx`, as `llvm`, or the remarks on it as text."""
+        """The kernel as `llvm`, `ptx` or `sass`, or the remarks on it as text.
+
+        Raises `CompileError` for a kernel that the target refuses, and where there is nothing that shows `sass`.
+        """
         from girih.back.llvm.nvptx.compile import compile_kernel, lower
 
-        checks = settings["checks"] == "bounds"
+        architecture, checks = self._architecture(), settings["checks"] == "bounds"
         if form == "remarks":
             return "\n\n".join(remark.render() for remark in self.remarks(function, settings, limits))
         if form == "llvm":
-            return lower(function, self._architecture(), checks=checks, limits=limits).text
-        return compile_kernel(function, self._architecture(), checks=checks, limits=limits).ptx
+            return lower(function, architecture, checks=checks, limits=limits).text
+        kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
+        if form == "sass":
+            from girih.runtime.cuda.sass import sass_of
+
+            return sass_of(kernel, function.span)
+        return kernel.ptx
 
     def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:
-        from girih.back.llvm.nvptx.compile import lower
+        """The remarks on a kernel, which is compiled for them, and assembled where there is an assembler."""
+        from girih.back.llvm.nvptx.compile import compile_kernel
+        from girih.runtime.cuda.kept import resource_remarks
 
-        checks = settings["checks"] == "bounds"
-        return lower(function, self._architecture(), checks=checks, limits=limits).kernel.remarks
+        architecture, checks = self._architecture(), settings["checks"] == "bounds"
+        kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
+        return (*kernel.remarks, *resource_remarks(kernel, architecture, function.span))
 
     def summary(self) -> ExecutionSummary:
         """The summary of how the device executes the language."""
-        from girih.runtime.device import ExecutionSummary
+        from girih.runtime.cuda.summary import summary_of
 
-        return ExecutionSummary({}, {}, {})
+        return summary_of(self.name)
 
     def _architecture(self) -> NvidiaArchitecture:
-        from girih.back.llvm.nvptx.machine.architecture import architecture_named, architecture_of
-        from girih.runtime.cuda.device import current_number, opened
+        """The architecture that code is shown for, which needs no GPU."""
+        from girih.runtime.cuda.architectures import usual_architecture
 
-        if self.name and not self.name.isdigit():
-            return architecture_named(self.name)
-        found = architecture_of(opened(int(self.name or current_number())).capability)
-        assert found is not None
-        return found
+        return usual_architecture(self.name)

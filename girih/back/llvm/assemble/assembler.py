@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -70,6 +72,15 @@ def all_targets() -> None:
     """Set up the code generators of all targets, and not only of this machine."""
     llvm().initialize_all_targets()
     llvm().initialize_all_asmprinters()
+
+
+@lru_cache(maxsize=1)
+def llvm_files() -> str:
+    """What tells the version of LLVM's library without loading it: where it is, its size and time of change."""
+    found = find_spec("llvmlite")
+    folders = () if found is None else tuple(found.submodule_search_locations or ())
+    files = [file for folder in folders for file in sorted((Path(folder) / "binding").glob("*llvmlite.*"))]
+    return " ".join(f"{file}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files)
 
 
 def llvm_version() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from girih.lazy_dataclass import dataclass
 
 MOST_VALUES = 28
@@ -34,3 +36,13 @@ class Site:
     columns: int = 0
     source: int = 0
     numbered: bool = False
+
+    def plain(self) -> list[Any]:
+        """The fields as plain values, which files keep."""
+        return [getattr(self, name) for name in Site.__slots__]
+
+    @staticmethod
+    def of_plain(held: Any) -> Site:
+        """The check that `plain` gave. Raises `TypeError` and `ValueError` for other values."""
+        code, message, (start, end), *others = held
+        return Site(code, message, (start, end), *others)

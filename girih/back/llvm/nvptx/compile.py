@@ -87,7 +87,8 @@ def _lowered(
     w = NvptxWriter(module, header)
     w.location = debug.at(function.span)
     arguments = Val("%arguments", "ptr")
-    group = tuple(_special(w, f"ctaid.{axis}") for axis in "xyz")
+    grid = slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)
+    group = _counted(w, module, grid) if variant.linear else tuple(_special(w, f"ctaid.{axis}") for axis in "xyz")
     thread = _special(w, "tid.x")
     lane, subgroup = _place(w, thread, geometry)
     constants = constants_of(function)
@@ -104,7 +105,7 @@ def _lowered(
         debug=debug,
         place=ExecutionPlace(lanes=1),
         group=(group[0], group[1], group[2]),
-        grid=(slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)),
+        grid=grid,
         remarks=remarks,
         thread=thread,
         subgroup=subgroup,
@@ -189,6 +190,21 @@ def _special(w: NvptxWriter, name: str) -> Val:
     """A special register as an index."""
     held = w.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32")
     return w.convert("zext", held, "i64")
+
+
+def _counted(w: NvptxWriter, module: ModuleText, grid: tuple[Val, Val, Val]) -> tuple[Val, ...]:
+    """The place of a work-group by its number, x first; those behind the last one of the grid end at once.
+
+    The number is spread over x and y of CUDA's grid, of which there may be a few too many.
+    """
+    x, y, z = grid
+    number = w.add(_special(w, "ctaid.x"), w.mul(_special(w, "nctaid.x"), _special(w, "ctaid.y")))
+    with w.when(w.compare("uge", number, w.mul(w.mul(x, y), z))):
+        module.declare("llvm.nvvm.exit", "void", ())
+        w.run("llvm.nvvm.exit")
+        w.unreachable()
+    line = w.binary("udiv", number, x)
+    return w.binary("urem", number, x), w.binary("urem", line, y), w.binary("udiv", line, y)
 
 
 def _place(w: NvptxWriter, thread: Val, geometry: KernelGeometry) -> tuple[Val, Val]:

@@ -49,7 +49,7 @@ class CompiledKernel:
     def to_bytes(self) -> bytes:
         """The kernel as bytes: the length of a JSON header in 8 bytes, the header, then the object."""
         header = {name: getattr(self, name) for name in _PLAIN}
-        header["sites"] = [[getattr(site, name) for name in Site.__slots__] for site in self.sites]
+        header["sites"] = [site.plain() for site in self.sites]
         text = json.dumps(header, separators=(",", ":")).encode()
         return len(text).to_bytes(8, "little") + text + self.object
 
@@ -65,7 +65,7 @@ class CompiledKernel:
                 str(header["symbol"]),
                 data[8 + length :],
                 int(header["workspace_bytes"]),
-                tuple(_site(held) for held in header["sites"]),
+                tuple(Site.of_plain(held) for held in header["sites"]),
                 int(header["subgroup_size"]),
                 (int(rows), int(columns)),
                 int(header["serial_groups"]),
@@ -76,8 +76,3 @@ class CompiledKernel:
 
 
 _PLAIN = ("name", "symbol", "workspace_bytes", "subgroup_size", "work_group_size", "serial_groups", "untimed_groups")
-
-
-def _site(held: Any) -> Site:
-    code, message, (start, end), *others = held
-    return Site(code, message, (start, end), *others)

@@ -25,6 +25,12 @@ class NvidiaArchitecture:
     """The version of PTX in which code is written, 80 for 8.0: the first one that has all that is used."""
     specific: bool = False
     """Whether only devices of exactly this capability run its code."""
+    warps: int = 64
+    """The warps that a multiprocessor has at a time."""
+    work_groups: int = 32
+    """The work-groups that it has at a time."""
+    registers: int = 64 * 1024
+    """The registers of 32 bits that they share."""
 
     @property
     def copies(self) -> bool:
@@ -54,17 +60,17 @@ ARCHITECTURES: Mapping[str, NvidiaArchitecture] = {
     one.name: one
     for one in (
         NvidiaArchitecture("sm_80", (8, 0), 163 * _KIB, 80),
-        NvidiaArchitecture("sm_86", (8, 6), 99 * _KIB, 80),
-        NvidiaArchitecture("sm_87", (8, 7), 163 * _KIB, 80),
-        NvidiaArchitecture("sm_89", (8, 9), 99 * _KIB, 81),
+        NvidiaArchitecture("sm_86", (8, 6), 99 * _KIB, 80, warps=48, work_groups=16),
+        NvidiaArchitecture("sm_87", (8, 7), 163 * _KIB, 80, warps=48, work_groups=16),
+        NvidiaArchitecture("sm_89", (8, 9), 99 * _KIB, 81, warps=48, work_groups=24),
         NvidiaArchitecture("sm_90", (9, 0), 227 * _KIB, 80),
         NvidiaArchitecture("sm_90a", (9, 0), 227 * _KIB, 80, specific=True),
         NvidiaArchitecture("sm_100", (10, 0), 227 * _KIB, 86),
         NvidiaArchitecture("sm_100a", (10, 0), 227 * _KIB, 86, specific=True),
         NvidiaArchitecture("sm_103", (10, 3), 227 * _KIB, 88),
         NvidiaArchitecture("sm_103a", (10, 3), 227 * _KIB, 88, specific=True),
-        NvidiaArchitecture("sm_120", (12, 0), 99 * _KIB, 87),
-        NvidiaArchitecture("sm_120a", (12, 0), 99 * _KIB, 87, specific=True),
+        NvidiaArchitecture("sm_120", (12, 0), 99 * _KIB, 87, warps=48, work_groups=24),
+        NvidiaArchitecture("sm_120a", (12, 0), 99 * _KIB, 87, specific=True, warps=48, work_groups=24),
     )
 }
 """The architectures by name, older ones first."""

@@ -11,7 +11,7 @@ from dataclasses import field
 from girih.analysis.prints import prints_of
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
-from girih.back.llvm.lower.launch.reporter import reporter
+from girih.back.llvm.lower.launch.reporter import report
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
@@ -198,7 +198,7 @@ class CudaCode(OneLaneCode):
         spmd = self.place.kind is RegionKind.SPMD
         own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
         where = (self.linear_group(), *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
-        w.run(reporter(self.module, len(values)), self.record, integer(site, "i32"), *where, *values)
+        report(w, self.record, integer(site, "i32"), where, values, self.grid[:2])
         self.module.declare("llvm.nvvm.exit", "void", ())
         w.run("llvm.nvvm.exit")
         w.unreachable()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic
 from girih.lazy_dataclass import dataclass
@@ -11,12 +15,20 @@ from girih.lazy_dataclass import dataclass
 class CudaVariant:
     """What the code of a kernel takes for granted, and a launch looks at.
 
-    `narrow`: sizes, strides and arguments of index type fit 32 bits. `disjoint`: no argument shares memory with one
-    that the kernel writes, so that what is read may be read early.
+    `narrow`: sizes, strides and arguments of index type fit 32 bits, and CUDA has the grid. `disjoint`: no argument
+    shares memory with one that the kernel writes, so that what is read may be read early.
     """
 
     narrow: bool = True
     disjoint: bool = True
+
+    @property
+    def linear(self) -> bool:
+        """Whether work-groups are counted, and find their places in the grid by their numbers.
+
+        CUDA's grid then has as many in x and y, or a few more, which end at once. Otherwise it is the launch's.
+        """
+        return not self.narrow
 
 
 USUAL = CudaVariant()
@@ -45,3 +57,24 @@ class PtxKernel:
     pointers: tuple[int, ...]
     sites: tuple[Site, ...]
     remarks: tuple[Diagnostic, ...] = ()
+
+    def to_bytes(self) -> bytes:
+        """The kernel as bytes, without its remarks."""
+        held = {name: getattr(self, name) for name in _PLAIN}
+        held["sites"] = [site.plain() for site in self.sites]
+        return json.dumps(held, separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> PtxKernel:
+        """The kernel that `to_bytes` wrote. Raises `ValueError` for other bytes."""
+        try:
+            held: Mapping[str, Any] = json.loads(data)
+            plain = {name: held[name] for name in _PLAIN} | {"pointers": tuple(held["pointers"])}
+            return PtxKernel(sites=tuple(Site.of_plain(one) for one in held["sites"]), **plain)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"these bytes hold no kernel in PTX: {error}") from None
+
+
+_PLAIN = (
+    "name", "entry", "ptx", "architecture", "threads", "subgroup_size", "shared_bytes", "parameter_bytes", "pointers",
+)  # fmt: skip

@@ -21,33 +21,47 @@ __all__ = ["PrintRecords"]
 class PrintRecords:
     """The records of one launch of a kernel, which writes them while it runs (`girih.back.llvm.cpu.printing`).
 
-    Raises `MemoryError` where there is none for them.
+    They are in memory of this process, `words`, or in other memory of `size` bytes, the first eight of which are 0
+    before the launch; then all that was written there goes into `words`. Raises `MemoryError` where there is no memory.
     """
 
-    __slots__ = ("_sites", "_width", "_words")
+    __slots__ = ("_sites", "_width", "words")
 
     def __init__(self, function: Function) -> None:
         prints = prints_of(function)
         self._sites = tuple(prints.sites.values())
         self._width = prints.record_words
         # Pages that no record reaches cost nothing.
-        self._words: NDArray[np.int64] = np.empty(PRINT_HEADER_BYTES // 8 + MOST_LINES * self._width, np.int64)
-        self._words[0] = 0
+        self.words: NDArray[np.int64] = np.empty(_FIRST_WORD + MOST_LINES * self._width, np.int64)
+        self.words[0] = 0
 
     @property
     def address(self) -> int:
         """The address of the memory."""
-        return int(self._words.ctypes.data)
+        return int(self.words.ctypes.data)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the memory."""
+        return self.words.nbytes
+
+    @property
+    def written(self) -> int:
+        """The bytes of the memory that have something in them, which its first word tells."""
+        return 8 * (_FIRST_WORD + min(int(self.words[0]), MOST_LINES) * self._width)
 
     def lines(self, grid: tuple[int, int, int]) -> PrintedLines:
         """The lines of a launch on a grid."""
-        asked = int(self._words[0])
+        asked = int(self.words[0])
         kept = min(asked, MOST_LINES)
         lines = PrintedLines(MOST_LINES, asked - kept)
-        first = PRINT_HEADER_BYTES // 8
-        for record in self._words[first : first + kept * self._width].reshape(kept, self._width).tolist():
+        for record in self.words[_FIRST_WORD:][: kept * self._width].reshape(kept, self._width).tolist():
             lines.add(_line(self._sites[record[0]], record, grid))
         return lines
+
+
+_FIRST_WORD = PRINT_HEADER_BYTES // 8
+"""The word of the memory at which the first record begins."""
 
 
 def _line(site: PrintSite, record: list[int], grid: tuple[int, int, int]) -> PrintedLine:

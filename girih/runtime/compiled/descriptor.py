@@ -14,15 +14,14 @@ from girih.addressing.tensor_map.im2col import corners
 from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.operands import start_multiple
 from girih.addressing.tensor_map.shared_image import OOB_NAN
-from girih.arguments.arrays import MapClaim
 from girih.back.llvm.lower.launch import descriptor as layout
 from girih.back.llvm.lower.launch.descriptor import DIMENSIONS, NO_OPERAND, SPATIAL, MapField, Packing
 
 
-def descriptor(item: MapClaim) -> NDArray[np.int64]:
-    """The descriptor of a tensor map at the address of its claim."""
-    words = _described(item.tensor_map).copy()
-    words[MapField.ADDRESS] = item.claim.start
+def descriptor(given: TensorMap, address: int) -> NDArray[np.int64]:
+    """The descriptor of a tensor map whose tensor is at an address."""
+    words = _described(given).copy()
+    words[MapField.ADDRESS] = address
     return words
 
 

@@ -1,0 +1,27 @@
+"""The failure record of a launch (`girih.back.llvm.lower.launch.record`) as a finding."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from girih.back.llvm.lower.launch import record as layout
+from girih.back.llvm.lower.launch.found import finding_of
+from girih.back.llvm.lower.sites import Site
+from girih.diagnostics import Finding, InternalError
+from girih.ir.core import Function
+
+
+def finding_in(record: bytes, sites: Sequence[Site], function: Function, grid: Sequence[int]) -> Finding:
+    """The finding that a filled record holds, in the interpreter's words.
+
+    `sites` are the checks of the kernel, and `grid` the work-groups of the launch along x and y at least.
+    """
+    _, number = struct.unpack_from("=ii", record)
+    if not 0 <= number < len(sites):
+        raise InternalError(f"@{function.name} failed at check {number}, which it has not got")
+    group, subgroup, lane = struct.unpack_from("=qqq", record, layout.RECORD_GROUP)
+    values = struct.unpack_from(f"={layout.RECORD_VALUES}q", record, layout.RECORD_FIRST_VALUE)
+    x, y = grid[:2]
+    place = (group % x, group // x % y, group // (x * y))
+    return finding_of(sites[number], function, values, place, subgroup, lane)

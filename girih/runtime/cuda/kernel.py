@@ -1,0 +1,192 @@
+"""A kernel that is launched on GPUs: compiled for each when a launch needs it, bound to arguments, run, and judged."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from threading import Lock
+
+from girih.analysis.prints import prints_of
+from girih.arguments import arrays
+from girih.arguments.arrays import Accepted, claims_of
+from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
+from girih.diagnostics import Diagnostic, KernelError, LaunchError
+from girih.ir.core import Function
+from girih.ir.limits import DeviceLimits
+from girih.ir.types import Type
+from girih.lazy_dataclass import dataclass
+from girih.runtime.compiled import slots
+from girih.runtime.compiled.printing import PrintRecords
+from girih.runtime.cuda.architectures import architecture_on
+from girih.runtime.cuda.device import CudaDevice, LoadedKernel
+from girih.runtime.cuda.driver import call
+from girih.runtime.cuda.kept import CompiledFor, machine_code, ptx_kernel
+from girih.runtime.cuda.memory import FailureRecord
+from girih.runtime.cuda.place import LaunchPlace, place_of
+from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
+from girih.runtime.cuda.report import CAPTURE_HINT, NO_ASSEMBLER, faults_in_words, refuse
+from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
+from girih.runtime.cuda.variant import Grid, hardware_grid, variant_of
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A launch whose kernel is on the device and whose arguments suit it."""
+
+    place: LaunchPlace
+    loaded: LoadedKernel
+    grid: Grid
+    asked: Grid
+    accepted: Sequence[Accepted]
+
+    def launch(self, record: FailureRecord, memory: slots.SlotMemory, types: Sequence[Type], prints: int) -> None:
+        """Ask the driver for the launch. Raises `CudaFault`."""
+        kernel = self.loaded.kernel
+        filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
+        filled.words[:4] = [*self.grid, record.device]
+        assert filled.words.nbytes == kernel.parameter_bytes, "the kernel has the slots that are filled"
+        begin = filled.address
+        listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
+        parameters = (ctypes.c_void_p * len(listed))(*listed)
+        call("cuLaunchKernel", self.loaded.handle, *self.asked, kernel.threads, 1, 1, kernel.shared_bytes,
+             self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
+
+
+class CudaKernel:
+    """A kernel on GPUs of this machine, by what is behind the colon of its target.
+
+    That is the number of a GPU, an architecture, or nothing; without a number it is launched on the GPU of its arrays,
+    or else on the calling thread's.
+    """
+
+    def __init__(self, function: Function, name: str, checks: str, limits: DeviceLimits) -> None:
+        self.function = function
+        self.number = int(name) if name.isdecimal() else None
+        self._name, self._checks, self._limits = name, checks, limits
+        self._specs = arrays.specifications(function)
+        self._types = [p.type for p in function.parameters]
+        self._prints = bool(prints_of(function).sites)
+        self._kernels: dict[tuple[str, CudaVariant], PtxKernel] = {}
+        self._loaded: dict[tuple[CudaDevice, CudaVariant], LoadedKernel] = {}
+        self._lock = Lock()
+
+    @property
+    def subgroup_size(self) -> int:
+        """The subgroup size of launches."""
+        return next(iter(self._kernels.values())).subgroup_size
+
+    def compiled(self, architecture: NvidiaArchitecture, variant: CudaVariant = USUAL) -> PtxKernel:
+        """The kernel in PTX for an architecture. Raises `CompileError`."""
+        key = (architecture.name, variant)
+        found = self._kernels.get(key)
+        if found is None:
+            wanted = CompiledFor(architecture, self._checks, self._limits)
+            found = self._kernels[key] = ptx_kernel(self.function, wanted, variant)
+        return found
+
+    def launch(self, grid: Grid, arguments: Sequence[object], *, synchronous: bool) -> None:
+        """Run the kernel on a grid, where a size may be 0: then nothing runs.
+
+        With arrays of the host, with prints, and where it is asked to be `synchronous` it is waited for, and after a
+        finding arrays of the host are as they were. Raises `LaunchError` for wrong arguments and where the device or
+        its driver cannot run it, and `KernelError` for what this launch or earlier ones on the same stream have found.
+        """
+        span = self.function.span
+        with faults_in_words(self.function.name, span):
+            place = place_of(self.number, arguments, span)
+            with place.device.current():
+                accepted = arrays.accept(self._specs, arguments, place.reach)
+                variant = variant_of(self.function, grid, accepted)
+                asked = hardware_grid(grid, variant)
+                if asked is None:
+                    message = f"a grid of {grid} has more work-groups than CUDA can count, 2^47"
+                    raise LaunchError([Diagnostic("bind.grid", message, span)])
+                self._refuse_freed(place, accepted)
+                if 0 in grid:
+                    return
+                place.stream.raise_found()
+                one = _Call(place, self._on(place.device, variant), grid, asked, accepted)
+                self._run(one, synchronous=synchronous)
+
+    def synchronize(self) -> None:
+        """Wait for all launches of this kernel, and raise `KernelError` for what was found on their streams."""
+        with faults_in_words(self.function.name, self.function.span):
+            mine = set(self._loaded.values())
+            streams = streams_with(lambda loaded: loaded in mine)
+            for device in {one.device for one in streams}:
+                with device.current():
+                    call("cuCtxSynchronize")
+            found = [finding for one in streams for finding in one.take_found()]
+            if found:
+                raise KernelError(found)
+
+    def _on(self, device: CudaDevice, variant: CudaVariant) -> LoadedKernel:
+        """The kernel on a device, loaded now or before; the device is the thread's current one."""
+        key = (device, variant)
+        found = self._loaded.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._loaded:
+                kernel = self.compiled(architecture_on(device, self._name, self.function.span), variant)
+                code = machine_code(kernel)
+                if code is None:
+                    what = f"there is no assembler for the code of @{self.function.name}"
+                    refuse("bind.cuda_assembler", what, NO_ASSEMBLER, self.function.span)
+                self._loaded[key] = device.load(kernel, code, self.function.span)
+            return self._loaded[key]
+
+    def _run(self, one: _Call, *, synchronous: bool) -> None:
+        claims = [claim for item in one.accepted for claim in claims_of(item) if claim.array is not None]
+        copied = any(claim.extent and not claim.on_device for claim in claims)
+        stream = one.place.stream
+        if not (copied or self._prints or synchronous or not one.place.has_arrays):
+            record = stream.record_of(one.loaded, self.function)
+            one.launch(record, ResidentMemory(stream), self._types, 0)
+            return
+        if is_capturing(stream.handle):
+            why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"
+            what = f"a CUDA graph cannot have this launch of @{self.function.name}: it {why}"
+            refuse("bind.cuda_capture", what, CAPTURE_HINT, self.function.span)
+        record = one.place.device.records.take()
+        memory = CopiedMemory(stream, claims)
+        try:
+            self._run_and_wait(one, record, memory)
+        finally:
+            memory.release()
+            one.place.device.records.give(record)
+
+    def _run_and_wait(self, one: _Call, record: FailureRecord, memory: CopiedMemory) -> None:
+        stream = one.place.stream
+        printed = PrintRecords(self.function) if self._prints else None
+        prints = 0
+        if printed is not None:
+            prints = memory.take(printed.size)
+            call("cuMemsetD8Async", prints, 0, 8, stream.handle)
+        memory.upload()
+        try:
+            one.launch(record, memory, self._types, prints)
+        finally:
+            stream.wait()
+        if printed is not None:
+            for size in (8, None):
+                call("cuMemcpyDtoHAsync", printed.address, prints, size or printed.written, stream.handle)
+                stream.wait()
+        found = None if record.is_empty else KernelError([KernelRecord(record, one.loaded, self.function).finding()])
+        if found is not None:
+            if printed is not None:
+                printed.lines(one.grid).write_behind(found)
+            raise found
+        memory.download()
+        if printed is not None:
+            printed.lines(one.grid).write()
+
+    def _refuse_freed(self, place: LaunchPlace, accepted: Sequence[Accepted]) -> None:
+        """Refuse arrays whose memory is no longer the device's."""
+        for claim in (claim for item in accepted for claim in claims_of(item)):
+            if claim.on_device and claim.extent and not place.device.has(claim.start):
+                message = f"{claim.place}: the memory at its address is not the device's, or was freed"
+                refuse(
+                    "bind.cuda_freed", message, "keep the array until the launch has been asked for", claim.place.span
+                )

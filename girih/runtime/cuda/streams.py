@@ -1,0 +1,159 @@
+"""The streams of launches, and what kernels found there.
+
+A launch is on the current stream of the library whose arrays it takes, torch's or CuPy's, else on that of torch where
+torch uses the GPU, else on CUDA's default stream. What an asynchronous launch found is told at the next one on the same
+stream, when somebody waits for it, or, as a warning, when the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import field
+from threading import Lock
+from typing import Any
+
+from girih.back.llvm.lower.launch.record import RECORD_GRID
+from girih.diagnostics import Finding, KernelError, plural, warn_user
+from girih.ir.core import Function
+from girih.lazy_dataclass import dataclass
+from girih.runtime.compiled.record import finding_in
+from girih.runtime.cuda.device import CudaDevice, LoadedKernel
+from girih.runtime.cuda.driver import CudaFault, NoCudaError, call
+from girih.runtime.cuda.memory import FailureRecord
+
+DEFAULT_STREAM = 0
+"""CUDA's default stream, which all blocking streams wait for."""
+
+
+class CudaFindingWarning(UserWarning):
+    """A launch on arrays of a device found something wrong, and nobody looked."""
+
+
+def current_stream(number: int, arrays: Iterable[object]) -> int:
+    """The handle of the stream of a launch on a device that takes some arrays."""
+    torch: Any = sys.modules.get("torch")
+    cupy: Any = sys.modules.get("cupy")
+    homes = {array.__class__.__module__.partition(".")[0] for array in arrays}
+    if cupy is not None and "cupy" in homes and "torch" not in homes:
+        return int(cupy.cuda.get_current_stream(number).ptr)
+    if torch is not None and torch.cuda.is_initialized():
+        return int(torch.cuda.current_stream(number).cuda_stream)
+    return DEFAULT_STREAM
+
+
+def is_capturing(stream: int) -> bool:
+    """Whether launches on a stream become part of a CUDA graph."""
+    try:
+        return bool(int(call("cuStreamIsCapturing", stream)))
+    except CudaFault as fault:
+        # Another stream is capturing, and the default stream waits for it.
+        if fault.error == "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT":
+            return True
+        raise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelRecord:
+    """The failure record of a kernel on a stream, and what makes it a finding."""
+
+    record: FailureRecord
+    loaded: LoadedKernel
+    function: Function
+
+    def finding(self) -> Finding:
+        """The finding of a record that is written."""
+        content = self.record.content
+        grid = struct.unpack_from("=2q", content, RECORD_GRID)
+        return finding_in(content, self.loaded.kernel.sites, self.function, grid)
+
+
+@dataclass(slots=True, eq=False)
+class LaunchStream:
+    """A stream of a device on which kernels were launched, by its handle; 0 is the default stream."""
+
+    device: CudaDevice
+    handle: int
+    records: dict[LoadedKernel, KernelRecord] = field(default_factory=dict)
+    lock: Any = field(default_factory=Lock)
+
+    def record_of(self, loaded: LoadedKernel, function: Function) -> FailureRecord:
+        """The record of a kernel here. Raises `CudaFault`."""
+        with self.lock:
+            known = self.records.get(loaded)
+            if known is None:
+                known = KernelRecord(self.device.records.take(), loaded, function)
+                self.records = {**self.records, loaded: known}
+            return known.record
+
+    def raise_found(self) -> None:
+        """Raise `KernelError` with what earlier launches here have found, after the last of them has ended."""
+        if any(not one.record.is_empty for one in self.records.values()) and not is_capturing(self.handle):
+            self.wait()
+            self.raise_written()
+
+    def raise_written(self) -> None:
+        """Raise `KernelError` with what is in the records, of which no launch is left to write one."""
+        found = self.take_found()
+        if found:
+            raise KernelError(found)
+
+    def take_found(self) -> list[Finding]:
+        """What is in the records, which are empty then."""
+        with self.lock:
+            written = [one for one in self.records.values() if not one.record.is_empty]
+            found = [one.finding() for one in written]
+            for one in written:
+                one.record.clear()
+        return found
+
+    def wait(self) -> None:
+        """Wait until all launches here have ended. Raises `CudaFault`."""
+        call("cuStreamSynchronize", self.handle)
+
+
+_LOCK = Lock()
+_STREAMS: dict[tuple[int, int, int], LaunchStream] = {}
+"""Streams by process, number of the device, and handle."""
+
+
+def launch_stream(device: CudaDevice, handle: int) -> LaunchStream:
+    """A stream of a device by its handle."""
+    key = (os.getpid(), device.number, handle)
+    found = _STREAMS.get(key)
+    if found is None:
+        with _LOCK:
+            if not _STREAMS:
+                atexit.register(_warn_of_unseen)
+            found = _STREAMS.setdefault(key, LaunchStream(device, handle))
+    return found
+
+
+def streams_with(loaded: Callable[[LoadedKernel], bool]) -> list[LaunchStream]:
+    """The streams of this process on which some kernel was launched."""
+    process = os.getpid()
+    return [one for key, one in list(_STREAMS.items()) if key[0] == process and any(map(loaded, one.records))]
+
+
+def _warn_of_unseen() -> None:
+    """Warn of what launches have found that nobody has seen."""
+    process = os.getpid()
+    streams = [one for key, one in _STREAMS.items() if key[0] == process]
+    # What is still running may find something; and at the end of a process the driver may be gone already.
+    with suppress(CudaFault, NoCudaError):
+        for device in {one.device for one in streams}:
+            with device.current():
+                call("cuCtxSynchronize")
+    found = [finding for one in streams for finding in one.take_found()]
+    if found:
+        warn_user(unseen(found), CudaFindingWarning)
+
+
+def unseen(found: Sequence[Finding]) -> str:
+    """The words for findings that nobody has seen."""
+    listed = "\n\n".join(finding.render() for finding in found)
+    return f"launches on arrays of a device left {plural(len(found), 'finding')} that nobody looked at:\n{listed}"

@@ -1,0 +1,60 @@
+"""Which variant of a kernel a launch takes, and the grid that CUDA is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from girih.arguments.arrays import Accepted, GroupClaim, MapClaim, claims_of
+from girih.arguments.claims import Claim, clusters
+from girih.back.llvm.nvptx.machine.kernel import CudaVariant
+from girih.ir.core import Function
+from girih.ir.types import INDEX
+
+Grid = tuple[int, int, int]
+
+MOST_X, MOST_YZ = 2**31 - 1, 2**16 - 1
+"""The work-groups of CUDA's grids (CUDA programming guide, "Technical Specifications per Compute Capability")."""
+
+_MOST = 2**31 - 1
+
+
+def variant_of(function: Function, grid: Grid, accepted: Sequence[Accepted]) -> CudaVariant:
+    """The variant of a kernel that suits a grid and arguments."""
+    x, y, z = grid
+    has_grid = x <= MOST_X and y <= MOST_YZ and z <= MOST_YZ
+    numbers = [item for one, item in zip(function.parameters, accepted, strict=True) if one.type == INDEX]
+    arrays = [item for item in accepted if not isinstance(item, np.ndarray)]
+    return CudaVariant(narrow=has_grid and all(map(_is_small, [*numbers, *arrays])), disjoint=_are_disjoint(accepted))
+
+
+def hardware_grid(grid: Grid, variant: CudaVariant) -> Grid | None:
+    """The grid that CUDA is asked for; None where the work-groups are more than it can count."""
+    if not variant.linear:
+        return grid
+    x, y, z = grid
+    groups = x * y * z
+    rows = -(-groups // MOST_X)
+    return (-(-groups // rows), rows, 1) if rows <= MOST_YZ else None
+
+
+def _is_small(item: Accepted) -> bool:
+    """Whether what the slots of an argument hold fits 32 bits, addresses apart."""
+    match item:
+        case np.ndarray():
+            return -_MOST <= int(item[0, 0, 0]) <= _MOST
+        case GroupClaim():
+            return item.size <= _MOST and all(map(_is_small, item.members))
+        case Claim():
+            return max((*item.shape, *item.strides), default=0) <= _MOST
+        case MapClaim():
+            return True
+
+
+def _are_disjoint(accepted: Sequence[Accepted]) -> bool:
+    """Whether no argument shares memory with one that the kernel writes, as far as first and last elements tell."""
+    claims = [claim for item in accepted for claim in claims_of(item)]
+    if len(claims) < 2:
+        return True
+    return not any(len(one.claims) > 1 and any(c.written for c in one.claims) for one in clusters(claims))
