@@ -9,7 +9,7 @@ import numpy as np
 from girih import kernels
 from girih.addressing import TensorMap
 from girih.back.llvm.lower.launch import descriptor as layout
-from girih.runtime.cpu.descriptor import _described
+from girih.runtime.compiled.descriptor import _described
 from tests.cases import every_case
 
 COLUMNS, BOX_ROWS = 128, 9
