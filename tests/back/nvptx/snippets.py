@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
+from tests.back.nvptx.ptx_machine.layout import parameter_places
 
 Array = NDArray[Any]
 
@@ -71,3 +72,18 @@ def computed(code: str, inputs: Sequence[Array], results: Sequence[type[np.gener
     for a, b in zip(first, outputs, strict=True):
         np.testing.assert_array_equal(a.view(f"u{a.itemsize}"), b.view(f"u{b.itemsize}"))
     return first
+
+
+def packed(module: PtxModule, entry: str, values: Sequence[bytes]) -> Array:
+    """The parameters of a kernel, each given by its bytes."""
+    places = parameter_places(module.syntax.functions[entry])
+    room = np.zeros(max(begin + one.bytes for one, begin in places), np.uint8)
+    for (one, begin), value in zip(places, values, strict=True):
+        assert len(value) == one.bytes
+        room[begin : begin + one.bytes] = np.frombuffer(value, np.uint8)
+    return room
+
+
+def descriptor(number: int) -> bytes:
+    """128 bytes that stand for a tensor map in a launch."""
+    return b"tensor map".ljust(120, b".") + number.to_bytes(8, "little")

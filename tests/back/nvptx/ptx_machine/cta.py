@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tests.back.nvptx.ptx_machine.asynchronous import Asynchronous
 from tests.back.nvptx.ptx_machine.build import Registers, Step
 from tests.back.nvptx.ptx_machine.errors import BudgetSpent, Deadlock, Fault, PtxError
 from tests.back.nvptx.ptx_machine.masks import Mask
@@ -54,6 +55,7 @@ class Cta:
     groups: list[Group]
     calls: list[Array]
     """The parameters of calls: the bytes of each thread in a row."""
+    asynchronous: Asynchronous
     live: Array = field(init=False)
     """Which threads have not ended."""
     living: int = field(init=False)
@@ -66,6 +68,13 @@ class Cta:
 
     def run(self) -> None:
         """Execute all threads to their end."""
+        self._run()
+        try:
+            self.asynchronous.finished()
+        except Fault as fault:
+            raise Fault(f"{fault} (CTA {self.launch.place})") from None
+
+    def _run(self) -> None:
         while self.groups:
             ready = [one for one in self.groups if not one.waits]
             if ready:
@@ -150,6 +159,7 @@ class Cta:
 
     def end(self, group: Group, on: Array) -> None:
         """Threads of a group end."""
+        self.asynchronous.ended([int(one) for one in np.flatnonzero(on)])
         self.live = self.live & ~on
         self.living = int(np.count_nonzero(self.live))
         group.mask = self.mask(group.mask.on & ~on)
@@ -170,11 +180,7 @@ class Cta:
         """Whether a group that waits can go on, now that threads have ended, or the launch has something done late."""
         from tests.back.nvptx.ptx_machine.instructions.barriers import release
 
-        if self.launch.late(self):
-            for one in self.groups:
-                one.waits = "" if one.waits.startswith("mbarrier") else one.waits
-            return True
-        if release(self):
+        if release(self) or self._phase_over():
             return True
         for group in list(self.groups):
             if group in self.groups and group.waits.startswith("warp"):
@@ -183,6 +189,18 @@ class Cta:
                 if not self.groups or not all(one.waits for one in self.groups):
                     return True
         return False
+
+    def _phase_over(self) -> bool:
+        """Whether a group that waits for an mbarrier can go on; as long as none can, copies that are late are made."""
+        while True:
+            for group in [one for one in self.groups if one.waits.startswith("mbarrier")]:
+                if group in self.groups:
+                    group.waits = ""
+                    self._advance(group)
+                    if not self.groups or not all(one.waits for one in self.groups):
+                        return True
+            if not self.asynchronous.go_on():
+                return False
 
     def _waiting(self) -> str:
         return "; ".join(

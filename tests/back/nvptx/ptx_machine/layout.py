@@ -28,8 +28,8 @@ from tests.back.nvptx.ptx_machine.types import UNSIGNED, Array
 
 SHARED_BEGIN = 1024
 """The first address in shared space that a kernel has; CUDA keeps what is below, from sm_90 on."""
-PARAMETER_BEGIN = 0x210
-"""The first address in the space of parameters, where CUDA has them for many architectures."""
+PARAMETER_BEGIN = 0x240
+"""The first address in the space of parameters: no generic address is as small."""
 
 _NUMBERED = re.compile(r"(.*?)(0|[1-9]\d*)")
 
@@ -59,6 +59,8 @@ class Layout:
     """The parameters of calls, by their number."""
     watches: bool = False
     """Whether the module reads memory that it calls constant, so that what is written must be known."""
+    reads_late: bool = False
+    """Whether copies read shared memory, so that threads must make what they wrote visible to these."""
     _places: dict[int, Place] = field(default_factory=dict)
 
     @staticmethod

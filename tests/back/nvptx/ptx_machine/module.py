@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from girih.addressing import BoundTensorMap
+from tests.back.nvptx.ptx_machine.asynchronous import Asynchronous
 from tests.back.nvptx.ptx_machine.build import Step
 from tests.back.nvptx.ptx_machine.cta import Cta, Group
 from tests.back.nvptx.ptx_machine.errors import PtxError
@@ -62,10 +64,8 @@ class Launch:
     counts: list[int]
     undefined: set[str] = field(default_factory=set)
     place: tuple[int, int, int] = (0, 0, 0)
-
-    def late(self, cta: Cta) -> bool:
-        """Do one of the things that are done late; whether there was one."""
-        return False
+    maps: Mapping[bytes, BoundTensorMap] = field(default_factory=dict)
+    copies: str = "at_once"
 
 
 @dataclass(slots=True)
@@ -99,18 +99,21 @@ class PtxModule:
         *,
         budget: int = BUDGET,
         most_shared: int = 227 * 1024,
+        maps: Mapping[bytes, BoundTensorMap] | None = None,
+        copies: str = "at_once",
     ) -> LaunchRecord:
         """Execute a kernel, one CTA after the other.
 
         `parameters` are the bytes of its parameters, `shared_bytes` is the size of dynamic shared memory. Only the
-        bytes between the ends of the arrays of `memory` may be touched, besides the variables of the module. Raises
-        `Fault`, `Deadlock` and `BudgetSpent`.
+        bytes between the ends of the arrays of `memory` may be touched, besides the variables of the module. `maps`
+        are the tensor maps by the 128 bytes that stand for them; `copies` says when asynchronous copies are made, one
+        of `asynchronous.ORDERS`. Raises `Fault`, `Deadlock` and `BudgetSpent`.
         """
         function = self._entry(entry)
         shape = (threads, 1, 1) if isinstance(threads, int) else threads
         given = np.frombuffer(bytes(parameters), np.uint8) if isinstance(parameters, bytes) else parameters
         self._check(function, shape, given, shared_bytes, most_shared)
-        launch = Launch(budget, [0] * len(self.steps))
+        launch = Launch(budget, [0] * len(self.steps), maps=maps or {}, copies=copies)
         variables = [(one.name, held, one.space != "const") for one, held in self.layout.storage]
         space = Memory(memory, variables, watch=self.layout.watches)
         with np.errstate(all="ignore"):
@@ -168,7 +171,13 @@ class PtxModule:
         parameters = aligned(-(-len(given) // 16) * 16, 64)
         parameters[: len(given)] = given
         space.own = {
-            "shared": Region(SHARED_BEGIN, size, aligned(size, 1024), "shared memory"),
+            "shared": Region(
+                SHARED_BEGIN,
+                size,
+                aligned(size, 1024),
+                "shared memory",
+                writer=np.full(size, -1, np.int32) if layout.reads_late else None,
+            ),
             "local": Region(0, stride, aligned(stride * count, 16), "local memory", stride=stride),
             "param": Region(PARAMETER_BEGIN, len(given), parameters, "the parameters", writable=False),
         }
@@ -178,4 +187,5 @@ class PtxModule:
             registers[slot] = held.get(name, np.zeros(1, bool))
         calls = [aligned(count * one.bytes, 16).reshape(count, one.bytes) for one in layout.calls]
         everyone = Mask(np.ones(count, bool), count)
-        return Cta(launch, self.steps, registers, space, count, [Group(function.first, (), everyone)], calls)
+        return Cta(launch, self.steps, registers, space, count, [Group(function.first, (), everyone)], calls,
+                   Asynchronous(launch.copies))  # fmt: skip

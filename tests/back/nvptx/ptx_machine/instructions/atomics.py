@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -101,7 +101,11 @@ def _values(draft: Draft, type: PtxType, count: int) -> list[Reader]:
     read = type if type.name in ("f32", "f64") else TYPES[f"b{type.bits}"]
     bits = type.held
     readers = [draft.reader(one, read) for one in parts]
-    return [lambda r, one=one: one(r).view(bits) for one in readers]  # type: ignore[misc]
+    return [_as_bits(one, bits) for one in readers]
+
+
+def _as_bits(read: Reader, bits: np.dtype[Any]) -> Reader:
+    return lambda r: read(r).view(bits)
 
 
 def _in_turn(

@@ -83,6 +83,8 @@ def release(cta: Cta) -> bool:
         for one in groups:
             one.waits = ""
             one.at += 1
+        if wanted == "all":
+            cta.memory.at_barrier()
         released = True
     return released
 

@@ -132,19 +132,7 @@ def trap(draft: Draft) -> Step:
 def nothing(draft: Draft) -> Step:
     """What does nothing here, as memory is that of one CTA after the other: fences, sleep, prefetches."""
     name = draft.name
-    if name == "fence":
-        if draft.taken("proxy"):
-            draft.expected("alias", "async", "async::generic", "tensormap::generic")
-            draft.taken("global", "shared::cta", "shared::cluster", "release", "acquire")
-            draft.taken("sync_restrict::shared::cta", "sync_restrict::shared::cluster", *SCOPES)
-            draft.taken("cluster", *SCOPES)
-        elif not draft.taken("mbarrier_init"):
-            draft.taken("sc", "acq_rel", "acquire", "release")
-            draft.expected(*SCOPES)
-        else:
-            draft.expected("release")
-            draft.expected("cluster")
-    elif name == "membar":
+    if name == "membar":
         draft.expected("cta", "gl", "sys")
     elif name in ("prefetch", "prefetchu"):
         draft.taken("global", "local", "param", "const")
@@ -166,6 +154,28 @@ def nothing(draft: Draft) -> Step:
         pass
 
     return draft.step(run)
+
+
+def fence(draft: Draft) -> Step:
+    """fence: nothing, but one for copies, which says what these may read."""
+    if draft.taken("mbarrier_init"):
+        draft.expected("release")
+        draft.expected("cluster")
+    elif not draft.taken("proxy"):
+        draft.taken("sc", "acq_rel", "acquire", "release")
+        draft.expected(*SCOPES)
+    elif draft.taken("async"):
+        shared = draft.taken("global", "shared::cta", "shared::cluster") != "global"
+        return draft.step(lambda cta, mask: cta.memory.fence(mask.index) if shared else None)
+    elif draft.taken("tensormap::generic"):
+        draft.expected("release", "acquire")
+        draft.expected(*SCOPES)
+        if draft.left:
+            draft.address()
+            draft.value(TYPES["u32"])
+    else:
+        draft.expected("alias")
+    return draft.step(lambda cta, mask: None)
 
 
 def parted(step: Step) -> Step:

@@ -1,0 +1,143 @@
+"""What goes on beside the threads of a CTA: copies that are under way, and the barriers in memory that count them.
+
+A launch says when copies are made: `at_once`; or late, only when a thread waits for them and nothing else can go on, in
+the order in which they were asked for (`late`) or the other way round (`reversed`). Right code cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.back.nvptx.ptx_machine.errors import Fault
+
+ORDERS = ("at_once", "late", "reversed")
+MOST_ARRIVALS = (1 << 20) - 1
+"""The largest count of arrivals, and of bytes, of an mbarrier (PTX ISA "Contents of the mbarrier object")."""
+
+
+@dataclass(slots=True)
+class Barrier:
+    """An mbarrier: `wanted` arrivals end a phase, of which `pending` are missing, with `bytes` that are under way."""
+
+    wanted: int
+    pending: int
+    bytes: int = 0
+    phase: int = 0
+
+    def settle(self) -> None:
+        """Begin the next phase where this one is complete."""
+        if self.pending == 0 and self.bytes == 0:
+            self.phase += 1
+            self.pending = self.wanted
+
+    def arrive(self, count: int) -> None:
+        if not 1 <= count <= self.pending:
+            raise Fault(f"{count} arrivals at an mbarrier that waits for {self.pending}")
+        self.pending -= count
+        self.settle()
+
+    def expect(self, size: int) -> None:
+        if self.bytes + size > MOST_ARRIVALS:
+            raise Fault(f"an mbarrier expects {self.bytes + size} bytes; {MOST_ARRIVALS} are the most")
+        self.bytes += size
+
+    def complete(self, size: int) -> None:
+        # Bytes may come before they are expected: the count is negative meanwhile.
+        self.bytes -= size
+        if self.bytes < -MOST_ARRIVALS:
+            raise Fault("more bytes came than an mbarrier counts")
+        self.settle()
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """A copy that is made once."""
+
+    act: Callable[[], None]
+    done: bool = False
+
+    def force(self) -> None:
+        """Make it, if it has not been made."""
+        if not self.done:
+            self.done = True
+            self.act()
+
+
+@dataclass(slots=True)
+class Groups:
+    """The copies of a thread, by the groups that it has made of them; `open` ones are in none yet."""
+
+    closed: list[list[Task]] = field(default_factory=list)
+    open: list[Task] = field(default_factory=list)
+
+    def commit(self) -> None:
+        self.closed.append(self.open)
+        self.open = []
+
+    def wait(self, kept: int) -> None:
+        """Make all copies but those of the last groups, `kept` of them."""
+        done = len(self.closed) - kept
+        if done > 0:
+            for group in self.closed[:done]:
+                for task in group:
+                    task.force()
+            del self.closed[:done]
+
+    @property
+    def waits_for_any(self) -> bool:
+        return bool(self.open or any(self.closed))
+
+
+@dataclass(slots=True)
+class Asynchronous:
+    """The copies and the mbarriers of a CTA."""
+
+    order: str
+    barriers: dict[int, Barrier] = field(default_factory=dict)
+    """By their addresses in shared memory."""
+    queue: list[Task] = field(default_factory=list)
+    bulk: dict[int, Groups] = field(default_factory=dict)
+    """The groups of `cp.async.bulk` of each thread."""
+    small: dict[int, Groups] = field(default_factory=dict)
+    """The groups of `cp.async` of each thread."""
+
+    def begin(self, act: Callable[[], None]) -> Task:
+        """A copy that is asked for."""
+        task = Task(act)
+        if self.order == "at_once":
+            task.force()
+        else:
+            self.queue.append(task)
+        return task
+
+    def go_on(self) -> bool:
+        """Make one copy that is late. Whether there was one."""
+        while self.queue:
+            task = self.queue.pop(0 if self.order == "late" else -1)
+            if not task.done:
+                task.force()
+                return True
+        return False
+
+    def barrier(self, address: int) -> Barrier:
+        """The mbarrier at an address."""
+        found = self.barriers.get(address)
+        if found is None:
+            raise Fault(f"there is no mbarrier at shared address {address:#x}")
+        return found
+
+    def ended(self, threads: list[int]) -> None:
+        """Threads end, which must have waited for the copies that read shared memory."""
+        for place, thread in enumerate(threads):
+            if thread in self.bulk and self.bulk[thread].waits_for_any:
+                raise Fault("a thread ends before it has waited for its bulk copies, which read shared memory", place)
+
+    def finished(self) -> None:
+        """The CTA ends, whose shared memory is given away."""
+        if any(not task.done for task in self.queue):
+            raise Fault("the CTA ends while copies into its shared memory are under way")
+        for address, barrier in self.barriers.items():
+            if barrier.bytes:
+                expected = f"{barrier.bytes} bytes more than came" if barrier.bytes > 0 else "fewer bytes than came"
+                raise Fault(f"the CTA ends when the mbarrier at shared address {address:#x} expects {expected}")

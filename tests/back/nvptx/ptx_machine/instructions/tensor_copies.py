@@ -1,0 +1,198 @@
+"""Copies of tensors by maps (PTX ISA "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor").
+
+The bytes that move are those of `girih.addressing.TensorMap`, which was measured on an H200. A launch names what the
+128 bytes of a map stand for: how a driver encodes one is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from girih.addressing import AddressingError, BoundTensorMap
+from tests.back.nvptx.ptx_machine.asynchronous import Barrier, Groups
+from tests.back.nvptx.ptx_machine.build import Draft, Reader, Step
+from tests.back.nvptx.ptx_machine.errors import Fault
+from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, each
+from tests.back.nvptx.ptx_machine.layout import address_of
+from tests.back.nvptx.ptx_machine.memory import WINDOWS
+from tests.back.nvptx.ptx_machine.syntax import Address, Operand, Vector
+from tests.back.nvptx.ptx_machine.types import TYPES, Array
+
+if TYPE_CHECKING:
+    from tests.back.nvptx.ptx_machine.cta import Cta
+    from tests.back.nvptx.ptx_machine.masks import Mask
+
+MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+_RANKS = ("1d", "2d", "3d", "4d", "5d")
+_REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+
+
+def tensor_copy(draft: Draft, *, reduces: bool) -> Step:
+    """A load, a store or a reduction of a box."""
+    rank = int(draft.expected(*_RANKS)[0])
+    if draft.taken("global"):
+        return _store(draft, rank, reduces=reduces)
+    if reduces:
+        raise draft.unknown("a reduction is of global memory")
+    return _load(draft, rank)
+
+
+def prefetch(draft: Draft) -> Step:
+    """cp.async.bulk.prefetch.tensor: nothing, but for a map that is none."""
+    rank = int(draft.expected(*_RANKS)[0])
+    draft.expected("L2")
+    draft.expected("global")
+    mode = draft.taken("tile", "tile::gather4", "im2col") or "tile"
+    at, coordinates = _tensor(draft, 5 if mode == "tile::gather4" else rank)
+    offsets = _vector(draft, rank - 2, "b16") if mode == "im2col" else []
+
+    def run(cta: Cta, mask: Mask) -> None:
+        r = cta.registers
+        for address, *_ in each(mask, at(r), *(one(r) for one in (*coordinates, *offsets))):
+            _map(cta, address)
+
+    return draft.step(run)
+
+
+def _load(draft: Draft, rank: int) -> Step:
+    draft.expected("shared::cluster", "shared::cta")
+    draft.expected("global")
+    mode = draft.taken("tile", "tile::gather4", "im2col") or "tile"
+    draft.expected("mbarrier::complete_tx::bytes")
+    target = draft.address()
+    at, coordinates = _tensor(draft, 5 if mode == "tile::gather4" else rank)
+    barrier_address = draft.address()
+    offsets = _vector(draft, rank - 2, "s16") if mode == "im2col" else []
+
+    def run(cta: Cta, mask: Mask) -> None:
+        r = cta.registers
+        given = (one(r) for one in (target, at, barrier_address, *coordinates, *offsets))
+        for to, address, place, *where in each(mask, *given):
+            bound = _map(cta, address, rank, mode)
+            barrier = barrier_at(cta, place)
+            start, moved = where[: len(coordinates)], where[len(coordinates) :]
+            if cta.asynchronous.order != "at_once":
+                _checked(cta, bound, mode, to, start, moved)
+            cta.asynchronous.begin(partial(_loaded, cta, barrier, bound, mode, to, start, moved))
+
+    return draft.step(run)
+
+
+def _checked(cta: Cta, bound: BoundTensorMap, mode: str, to: int, start: list[int], moved: list[int]) -> None:
+    """Raise the `Fault` of a load where it is asked for, not where it is made."""
+    try:
+        if mode == "tile::gather4":
+            bound.tensor_map.gather4_access(start[0], start[1:])
+        else:
+            bound.tensor_map.access(start, moved or None)
+    except AddressingError as error:
+        raise Fault(f"the copy is refused: {error}") from None
+
+
+def _loaded(
+    cta: Cta, barrier: Barrier, bound: BoundTensorMap, mode: str, to: int, start: list[int], moved: list[int]
+) -> None:
+    """Copy a box into shared memory; an mbarrier counts its bytes."""
+    memory = _memory(cta, bound, write=False)
+    try:
+        if mode == "tile::gather4":
+            image = bound.tensor_map.gather4(memory, start[0], start[1:], to)
+        else:
+            image = bound.tensor_map.load(memory, start, moved or None, to)
+    except AddressingError as error:
+        raise Fault(f"the copy is refused: {error}") from None
+    held = cta.memory.spans("shared", to, len(image), write=True)
+    held[image.written] = image.bytes[image.written]
+    barrier.complete(image.transaction_bytes)
+
+
+def _store(draft: Draft, rank: int, *, reduces: bool) -> Step:
+    draft.expected("shared::cta")
+    operation = draft.expected(*_REDUCTIONS) if reduces else ""
+    modes = ("tile", "im2col_no_offs") if reduces else ("tile", "tile::scatter4", "im2col_no_offs")
+    mode = draft.taken(*modes) or "tile"
+    draft.expected("bulk_group")
+    at, coordinates = _tensor(draft, 5 if mode == "tile::scatter4" else rank)
+    source = draft.address()
+    draft.layout.reads_late = True
+
+    def run(cta: Cta, mask: Mask) -> None:
+        r = cta.registers
+        given = each(mask, at(r), source(r), *(one(r) for one in coordinates))
+        for thread, (address, begin, *start) in zip(map(int, mask.index), given, strict=True):
+            bound = _map(cta, address, rank, mode)
+            room = cta.memory.own["shared"].end - begin
+            shared = cta.memory.spans("shared", begin, max(room, 0), write=False)
+            size = bound.tensor_map.image_bytes if mode != "tile::scatter4" else 4 * bound.tensor_map.row_pitch
+            cta.memory.read_late(begin, min(size, room))
+            memory = _memory(cta, bound, write=True)
+            task = cta.asynchronous.begin(partial(_stored, bound, mode, operation, shared, memory, begin, start))
+            cta.asynchronous.bulk.setdefault(thread, Groups()).open.append(task)
+
+    return draft.step(run)
+
+
+def _stored(
+    bound: BoundTensorMap, mode: str, operation: str, shared: Array, memory: Array, begin: int, start: list[int]
+) -> None:
+    given = bound.tensor_map
+    try:
+        if operation:
+            given.reduce(operation, shared, memory, start, begin)
+        elif mode == "tile::scatter4":
+            given.scatter4(shared, memory, start[0], start[1:], begin)
+        else:
+            given.store(shared, memory, start, begin)
+    except AddressingError as error:
+        raise Fault(f"the copy is refused: {error}") from None
+
+
+# --- operands ------------------------------------------------------------------------------------
+
+
+def _tensor(draft: Draft, count: int) -> tuple[Reader, list[Reader]]:
+    """The address of the map, and the coordinates."""
+    operand = draft.operand()
+    if not isinstance(operand, Address) or len(operand.coordinates) != count:
+        raise draft.unknown(f"a map with {count} coordinates is expected")
+    coordinates = [draft.reader(one, TYPES["s32"]) for one in operand.coordinates]
+    return draft.address(Address(operand.base, operand.offset)), coordinates
+
+
+def _vector(draft: Draft, count: int, type: str) -> list[Reader]:
+    operand = draft.operand()
+    parts: Sequence[Operand] = operand.parts if isinstance(operand, Vector) else (operand,)
+    if len(parts) != count:
+        raise draft.unknown(f"{count} offsets are expected, found {len(parts)}")
+    return [draft.reader(one, TYPES[type]) for one in parts]
+
+
+def _map(cta: Cta, address: int, rank: int | None = None, mode: str = "") -> BoundTensorMap:
+    """The map whose 128 bytes are at a generic address."""
+    if address % _MAP_ALIGNMENT:
+        raise Fault(f"the map at {address:#x} is not at a multiple of {_MAP_ALIGNMENT} bytes")
+    window = address & 0xFF << 56
+    space = next((name for name, begin in WINDOWS.items() if begin == window), "global")
+    held = cta.memory.spans(space, address - window, MAP_BYTES, write=False)
+    found = cta.launch.maps.get(held.tobytes())
+    if found is None:
+        raise Fault(f"the {MAP_BYTES} bytes at {space} address {address - window:#x} are those of no tensor map")
+    wanted = "im2col" if mode.startswith("im2col") else "tiled"
+    if rank is not None and (found.tensor_map.rank, found.tensor_map.mode) != (rank, wanted):
+        raise Fault(f"the map is {found.tensor_map.mode} with {found.tensor_map.rank} dimensions, the copy is not")
+    return found
+
+
+def _memory(cta: Cta, bound: BoundTensorMap, *, write: bool) -> Array:
+    """The bytes of the tensor, all of them registered."""
+    try:
+        held = bound.memory(store=write)
+    except AddressingError as error:
+        raise Fault(f"the copy is refused: {error}") from None
+    if held.size:
+        return cta.memory.spans("global", address_of(held), held.size, write=write)
+    return np.zeros(0, np.uint8)
