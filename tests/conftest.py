@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marks of this suite."""
     config.addinivalue_line("markers", "long: `make test-long` runs it, `make test` does not")
     config.addinivalue_line("markers", "vulkan: needs a Vulkan driver; `make test-vulkan` runs these alone")
+    config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU; `make test-gpu` runs these alone")
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
 
 

@@ -85,7 +85,7 @@ def _array(
 ) -> ArrayOnDevice:  # fmt: skip
     """The description of an array; `steps` are strides in bytes, None for those of order C."""
     # NumPy has no names for the types of `ml_dtypes` here: their bits are of the same size.
-    plain = dtype if dtype.isbuiltin == 1 else np.dtype(f"i{dtype.itemsize}")
+    plain = dtype if dtype.type.__module__ == np.__name__ else np.dtype(f"i{dtype.itemsize}")
     empty = 0 in shape
     interface = {
         "version": 3,

@@ -100,7 +100,8 @@ class PinnedRecords:
         with self.lock:
             if not self.free:
                 # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP, cuda.h
-                begin = int(call("cuMemHostAlloc", RECORD_STRIDE * _RECORDS_AT_ONCE, 1 | 2))
+                with relaxed_capture():
+                    begin = int(call("cuMemHostAlloc", RECORD_STRIDE * _RECORDS_AT_ONCE, 1 | 2))
                 ctypes.memset(begin, 0, RECORD_STRIDE * _RECORDS_AT_ONCE)
                 self.free = [begin + RECORD_STRIDE * k for k in range(_RECORDS_AT_ONCE)]
             host = self.free.pop()

@@ -12,6 +12,21 @@ from girih.runtime.cuda.assembler import Assembled
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
 
 
+def has_gpu() -> bool:
+    """Whether NVIDIA's driver finds a GPU, and opens it."""
+    try:
+        device.opened(device.current_number())
+    except (driver.NoCudaError, driver.CudaFault):
+        return False
+    return True
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a GPU on a machine that has none."""
+    if item.get_closest_marker("cuda") is not None and not has_gpu():
+        pytest.skip("NVIDIA's driver finds no GPU on this machine")
+
+
 class PtxAsItIs:
     """An assembler whose machine code is the text of PTX, which the fake driver executes."""
 
