@@ -2,8 +2,9 @@
 
     python -m tests.fuzz.long --count 100000 --seed 0 --jobs 2
     python -m tests.fuzz.long --executor cpu
+    python -m tests.fuzz.long --executor cuda
 
-The second runs generated programs only, on the interpreter and compiled for the CPU, which must agree.
+The others run generated programs only, on the interpreter and compiled for the CPU or the GPU, which must agree.
 
 Prints how many, how fast, what was accepted, which rules were broken, and every violation; a violation is made smaller
 and saved. The exit status is 1 if there was any. The same count and seed try the same programs.
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import girih
@@ -43,7 +45,8 @@ SITES = 3
 """How many instructions of a generated program are broken."""
 
 NAMES = {"text": "texts", "launch": "changed programs", "program": "programs", "compiled": "compiled programs",
-         "odd": "changed programs compiled"}  # fmt: skip
+         "odd": "changed programs compiled", "compiled cuda": "programs for the GPU",
+         "odd cuda": "changed programs for the GPU"}  # fmt: skip
 """What is tried, in words."""
 
 UNREACHABLE = {"for.results", "if.results", "yield.values"}
@@ -87,21 +90,26 @@ def _program(seed: int, tally: Tally) -> None:
     tally.findings.update(found or ["none"])
 
 
-def _compiled(seed: int, tally: Tally) -> None:
+def _compiled(seed: int, tally: Tally, target: str = "cpu") -> None:
     built = program(seed)
     text = accepted(built)
-    tally.accepted["compiled"] += 1
+    tally.accepted["compiled" if target == "cpu" else "compiled cuda"] += 1
     tally.mnemonics.update(op.spec.mnemonic for op in built.module.functions[0].walk())
     with noted(text, seed, FOLDER):
-        found = agrees(text, built)
+        try:
+            found = agrees(text, built, target)
+        except girih.CompileError as error:
+            if target == "cpu":
+                raise Violation("compile", str(error), text) from None
+            found = {"refused"}
     tally.findings.update(found or ["none"])
 
 
-def _odd(seed: int, tally: Tally) -> None:
+def _odd(seed: int, tally: Tally, target: str = "cpu") -> None:
     text = odd_program(seed)
     with noted(text, seed, FOLDER):
-        ended = launches_agree(text, seed)
-    tally.accepted["odd"] += bool(ended)
+        ended = launches_agree(text, seed, target)
+    tally.accepted["odd" if target == "cpu" else "odd cuda"] += bool(ended)
     tally.launches.update(ended)
 
 
@@ -121,9 +129,14 @@ def _launch(seed: int, tally: Tally) -> None:
 TRIALS: dict[str, Callable[[int, Tally], None]] = {
     "text": _text, "program": _program, "row": _rows, "launch": _launch,
     "compiled": _compiled, "odd": _odd,
+    "compiled cuda": partial(_compiled, target="cuda"), "odd cuda": partial(_odd, target="cuda"),
 }  # fmt: skip
 
-ORDERS = {"interpreter": ("text", "program", "launch", "program", "row"), "cpu": ("compiled", "compiled", "odd")}
+ORDERS = {
+    "interpreter": ("text", "program", "launch", "program", "row"),
+    "cpu": ("compiled", "compiled", "odd"),
+    "cuda": ("compiled cuda", "compiled cuda", "odd cuda"),
+}
 """What is tried in turn, by the executor that runs the programs."""
 
 
@@ -137,15 +150,15 @@ def _run_text(seed: int, run: Callable[[str, Program], object]) -> Callable[[str
     return holds
 
 
-def _smaller_compiled(seed: int) -> Callable[[str], object]:
+def _smaller_compiled(seed: int, target: str) -> Callable[[str], object]:
     """Whether what is left of a program that was compiled ends as it should."""
-    order = ORDERS["cpu"]
-    if order[seed % len(order)] == "odd":
-        return lambda text: launches_agree(text, seed)
-    return _run_text(seed, agrees)
+    order = ORDERS[target]
+    if order[seed % len(order)].startswith("odd"):
+        return lambda text: launches_agree(text, seed, target)
+    return _run_text(seed, lambda text, built: agrees(text, built, target))
 
 
-def _smaller(violation: Violation, seed: int) -> str:
+def _smaller(violation: Violation, seed: int, executor: str) -> str:
     match violation.kind:
         case "traceback" | "hang" | "diagnostic" | "print":
             return minimised(violation, text_holds)
@@ -154,7 +167,7 @@ def _smaller(violation: Violation, seed: int) -> str:
         case "run" | "choices":
             return minimised(violation, _run_text(seed, run_holds))
         case "compile" | "finding" | "differs":
-            return minimised(violation, _smaller_compiled(seed))
+            return minimised(violation, _smaller_compiled(seed, executor))
         case _:
             return violation.text
 
@@ -174,7 +187,7 @@ def chunk(first: int, count: int, executor: str = "interpreter") -> Tally:
         except Violation as violation:
             known = violation.detail[-80:] in seen
             seen.add(violation.detail[-80:])
-            text = violation.text if known else _smaller(violation, seed)
+            text = violation.text if known else _smaller(violation, seed, executor)
             tally.violations.append((violation.kind, seed, violation.detail, text))
         except Exception:
             tally.violations.append(("generator", seed, traceback.format_exc(limit=-5), ""))
