@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-gpu test-long test-vulkan test-opencl test-aarch64 lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 test-gpu lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,17 +18,13 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 # Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
-test test-gpu test-long test-vulkan test-opencl test-aarch64: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-vulkan test-opencl test-aarch64 test-gpu: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
 
 test-long: $(VENV)/ready-to-develop ## all that make test has, and the rest: every seed, every combination
 	@$(RUN) -m pytest -m "" -n $(JOBS) --dist worksteal --cov --cov-report=term
-
-test-gpu: $(VENV)/ready-to-develop ## what needs an NVIDIA GPU; torch, CuPy and JAX are used where they are installed
-	@$(PIP) install --editable '.[cuda]'
-	@$(RUN) -m pytest -m cuda -n 0 tests
 
 test-vulkan: $(VENV)/ready-to-develop ## what needs a Vulkan driver; GIRIH_VULKAN_DRIVER names one
 	@$(RUN) -m pytest -m vulkan -n 0 tests/runtime/vulkan
@@ -38,6 +34,9 @@ test-opencl: $(VENV)/ready-to-develop ## what needs an OpenCL driver that takes 
 
 test-aarch64: $(VENV)/ready-to-develop ## run vectors, kernels and launches on AArch64 under QEMU; about an hour on two cores
 	@$(RUN) -m tests.aarch64 --jobs $(JOBS)
+
+test-gpu: $(VENV)/ready-for-cuda ## what needs an NVIDIA GPU, in watched processes; a few minutes. PART, SAVE=--save
+	@$(RUN) -m tests.gpu $(addprefix --part ,$(PART)) $(SAVE)
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .
@@ -99,6 +98,10 @@ $(VENV)/ready-to-run: pyproject.toml | $(RUN)
 $(VENV)/ready-to-develop: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[dev]'
 	@touch $@ $(VENV)/ready-to-run
+
+$(VENV)/ready-for-cuda: pyproject.toml | $(RUN)
+	@$(PIP) install --editable '.[dev,cuda]'
+	@touch $@ $(VENV)/ready-to-run $(VENV)/ready-to-develop
 
 $(VENV)/ready-to-document: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[docs]'

@@ -17,6 +17,7 @@ import pytest
 from coverage import Coverage
 from hypothesis import settings
 
+from tests.gpu.presence import missing_for_cuda
 from tests.lines import LineNotes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,8 +47,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marks of this suite."""
     config.addinivalue_line("markers", "long: `make test-long` runs it, `make test` does not")
     config.addinivalue_line("markers", "vulkan: needs a Vulkan driver; `make test-vulkan` runs these alone")
-    config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU; `make test-gpu` runs these alone")
+    config.addinivalue_line("markers", "cuda: needs an NVIDIA GPU; `make test-gpu` runs these, each file in a process")
     config.addinivalue_line("markers", "interpreter: needs what only the interpreter does, such as choices")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The targets that tests of kernels and programs run on."""
+    parser.addoption("--targets", default="interpreter,cpu", help="what tests of kernels and programs run on")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs an NVIDIA GPU on a machine that has none."""
+    if item.get_closest_marker("cuda") is not None:
+        missing = missing_for_cuda()
+        if missing:
+            pytest.skip(missing)
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Tests of kernels run on every target; those marked `interpreter` need what only the interpreter does."""
+"""Tests of kernels run on every target; those marked `interpreter` need what only the interpreter does.
+
+`--targets cuda` runs them on a GPU alone.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,23 @@ from girih import api
 from girih.ir.core import Order
 from girih.source import Source
 
-TARGETS = ("interpreter", "cpu")
+INTERPRETER = "interpreter"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Once for each target, but for what needs the interpreter."""
-    alone = metafunc.definition.get_closest_marker("interpreter") is not None
-    metafunc.parametrize("target", TARGETS[:1] if alone else TARGETS, indirect=True)
+    targets = metafunc.config.getoption("--targets").split(",")
+    if metafunc.definition.get_closest_marker(INTERPRETER) is not None:
+        targets = [INTERPRETER] if INTERPRETER in targets else []
+    metafunc.parametrize("target", targets, indirect=True)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Of a test with more parameters `make test` takes one target in turns, so that each value has one."""
     places = item.callspec.indices if isinstance(item, pytest.Function) else {}
     others = {name: place for name, place in places.items() if name != "target"}
-    if others and "target" in places and item.get_closest_marker("interpreter") is None:
+    several = "," in item.config.getoption("--targets")
+    if several and others and "target" in places and item.get_closest_marker(INTERPRETER) is None:
         turn = sum(others.values()) // len(others) + places["target"]
         if turn % 2:
             item.add_marker(pytest.mark.long)

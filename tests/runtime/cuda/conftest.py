@@ -1,4 +1,4 @@
-"""Launches on a driver made of Python; what needs a GPU is marked `cuda`, and is skipped where there is none."""
+"""Launches on a driver made of Python."""
 
 from __future__ import annotations
 
@@ -10,21 +10,6 @@ import pytest
 from girih.runtime.cuda import device, driver, kept, streams
 from girih.runtime.cuda.assembler import Assembled
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
-
-
-def has_gpu() -> bool:
-    """Whether NVIDIA's driver finds a GPU, and opens it."""
-    try:
-        device.opened(device.current_number())
-    except (driver.NoCudaError, driver.CudaFault):
-        return False
-    return True
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a GPU on a machine that has none."""
-    if item.get_closest_marker("cuda") is not None and not has_gpu():
-        pytest.skip("NVIDIA's driver finds no GPU on this machine")
 
 
 class PtxAsItIs:
