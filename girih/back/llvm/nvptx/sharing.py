@@ -21,7 +21,7 @@ from girih.back.llvm.lower.one_lane import sharing
 from girih.back.llvm.lower.points import ends, outer_loops, set_points
 from girih.back.llvm.numbers.values import Scalar
 from girih.back.llvm.nvptx.machine.code import CudaCode
-from girih.back.llvm.nvptx.machine.neighbours import points_at_once
+from girih.back.llvm.nvptx.machine.neighbours import are_aligned, neighbours_of
 from girih.ir.core import RegionKind
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Foreach
@@ -105,13 +105,15 @@ class _Nest:
         """Write the loop over points of the first mode: several at once, then those that are left."""
         w = self.code.w
         start, stop = self.starts[0], self.stops[0]
-        at_once = points_at_once(self.code, self.op)
+        found = neighbours_of(self.code, self.op)
+        at_once = found.count
         if at_once > 1:
             count = w.sub(stop, start)
             # Of few points each goes to a thread of its own.
             enough = w.compare("sge", count, w.mul(self.inner.step, at_once))
+            enough = w.binary("and", enough, are_aligned(self.code, found, start))
             pieces = w.select(enough, w.binary("lshr", count, integer(at_once.bit_length() - 1)), integer(0))
-            with self._dealt(integer(0), pieces, self.inner) as piece:
+            with self._dealt(integer(0), pieces, self.inner) as piece, self.code.writer.wide_accesses():
                 self._write_points(w.add(start, w.mul(piece, at_once)), at_once)
             start = w.add(start, w.mul(pieces, at_once))
         with self._dealt(start, stop, self.inner) as point:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.code import KernelCode
+from girih.back.llvm.lower.control import wide_integer
+from girih.back.llvm.numbers.addresses import as_scalar
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix, MemRef
+from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
 from girih.ops.tile.builtin import GroupId, NumGroups, NumSubgroups, SubgroupSize
 from girih.ops.tile.control import Foreach
@@ -27,45 +33,123 @@ _PLAIN = (
 """What a body may have whose points are computed as vectors."""
 
 
-def points_at_once(code: KernelCode, op: Foreach) -> int:
-    """The number of points, a power of two; 1 where points are computed one by one.
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The points that a thread computes at once, and the accesses to neighbours that decide whether it may.
 
-    The accesses that move with the first variable must be to neighbours, or to places that are read from memory.
+    `count` is a power of two, 1 where points are computed one by one.
+    """
+
+    count: int
+    accesses: tuple[WideAccess, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WideAccess:
+    """An access to neighbours: its mode with the index that grows by one, and how far that is from the variable.
+
+    The distance is the sum of a number and of some values, which are known in front of the loop, times 1 or -1.
+    """
+
+    op: Load | Store
+    mode: int
+    distance: Distance
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """A sum of a number and of values times 1 or -1."""
+
+    number: int = 0
+    values: tuple[tuple[Value, int], ...] = ()
+
+    def plus(self, value: Value, sign: int, constants: Mapping[Value, int]) -> Distance:
+        """The sum with one more value."""
+        known = constants.get(value)
+        if known is not None:
+            return Distance(self.number + sign * known, self.values)
+        return Distance(self.number, (*self.values, (value, sign)))
+
+
+ALONE = Neighbours(1)
+
+
+def neighbours_of(code: KernelCode, op: Foreach) -> Neighbours:
+    """How points of a loop are computed.
+
+    The accesses that move with the first variable must be to neighbours that begin alike, or to places that are read
+    from memory.
     """
     body = op.body.ops
     if not all(isinstance(one, _PLAIN) for one in body):
-        return 1
+        return ALONE
     if any(isinstance(value.type, CoopMatrix | MemRef) for one in body for value in one.results):
-        return 1
-    moves = _Moves(op)
-    sizes: list[int] = []
+        return ALONE
+    moves = _Moves(op, code.constants)
+    wide: list[WideAccess] = []
     for one in body:
         moves.follow(one)
         if isinstance(one, Load | Store):
-            size = moves.neighbours(one)
-            if size is None:
-                return 1
-            sizes.append(size)
-    wide = [size for size in sizes if size]
-    if not wide:
-        return 1
-    count = min(ACCESS // min(wide) or 1, max(1, MOST_BYTES // max(wide)))
+            found = moves.access(one)
+            if found is None:
+                return ALONE
+            wide += found
+    sizes = [_size(access.op) for access in wide]
+    if not wide or any(value not in code.env for access in wide for value, _ in access.distance.values):
+        return ALONE
+    count = min(ACCESS // min(sizes) or 1, max(1, MOST_BYTES // max(sizes)))
     functions = sum(isinstance(one, Math | Power) for one in body)
     while count > 1 and count * functions > MOST_FUNCTIONS:
         count //= 2
-    return count
+    return Neighbours(count, tuple(wide)) if count > 1 and _begin_alike(wide, count) else ALONE
+
+
+def _begin_alike(wide: Sequence[WideAccess], count: int) -> bool:
+    """Whether no two accesses to one memref are known to begin at different places in 16 bytes."""
+    seen: dict[tuple[Value, tuple[tuple[Value, int], ...]], int] = {}
+    for access in wide:
+        begin = seen.setdefault((access.op.tensor, access.distance.values), access.distance.number)
+        if (begin - access.distance.number) % count:
+            return False
+    return True
+
+
+def are_aligned(code: KernelCode, found: Neighbours, start: Val) -> Val:
+    """Whether all accesses to neighbours begin at multiples of what they access at once, from point `start` on."""
+    w = code.w
+    wrong = integer(0)
+    for access in found.accesses:
+        memref, size = code.memref(access.op.tensor), _size(access.op)
+        elements = w.add(start, access.distance.number)
+        for value, sign in access.distance.values:
+            held = wide_integer(code, code.scalar(value).part)
+            elements = w.add(elements, held) if sign > 0 else w.sub(elements, held)
+        elements = w.add(elements, memref.offset.part)
+        begin = w.add(w.convert("ptrtoint", memref.pointer, "i64"), w.mul(elements, size))
+        whole = min(ACCESS, size * found.count)
+        for mode, stride in enumerate(memref.strides):
+            if mode != access.mode:
+                begin = w.binary("or", begin, w.mul(as_scalar(stride).part, size))
+        wrong = w.binary("or", wrong, w.binary("and", begin, integer(whole - 1)))
+    return w.compare("eq", wrong, integer(0))
+
+
+def _size(op: Load | Store) -> int:
+    assert isinstance(op.tensor.type, MemRef)
+    return op.tensor.type.element.size
 
 
 class _Moves:
     """The values of a body that change from point to point along the first mode."""
 
-    def __init__(self, op: Foreach) -> None:
+    def __init__(self, op: Foreach, constants: Mapping[Value, int]) -> None:
         first = op.variables[0]
+        self._constants = constants
         self._moving: set[Value] = {first}
         self._even: set[Value] = {first}
         """Those that grow evenly."""
-        self._next: set[Value] = {first}
-        """Those that grow by one."""
+        self._next: dict[Value, Distance] = {first: Distance()}
+        """Those that grow by one, and how far they are from the variable."""
 
     def follow(self, op: Op) -> None:
         """Note what the results of an instruction do."""
@@ -78,12 +162,17 @@ class _Moves:
         name = op.spec.mnemonic
         if isinstance(op, Cast) or name in ("add", "sub", "mul"):
             self._even.update(op.results)
-        keeps = isinstance(op, Cast) or name == "add" or (name == "sub" and operands[0] is op.a)
-        if len(operands) == 1 and operands[0] in self._next and keeps:
-            self._next.update(op.results)
+        before = self._next.get(operands[0])
+        if len(operands) > 1 or before is None:
+            return
+        if isinstance(op, Cast):
+            self._next[op.result] = before
+        elif name == "add" or (name == "sub" and operands[0] is op.a):
+            other = op.b if operands[0] is op.a else op.a
+            self._next[op.result] = before.plus(other, 1 if name == "add" else -1, self._constants)
 
-    def neighbours(self, op: Load | Store) -> int | None:
-        """The bytes of the elements of an access to neighbours, 0 for one that wide accesses do not matter to.
+    def access(self, op: Load | Store) -> list[WideAccess] | None:
+        """The access to neighbours that an instruction is; nothing where wide accesses do not matter to it.
 
         None for one that stands against several points at once.
         """
@@ -92,10 +181,12 @@ class _Moves:
             return None
         moving = [k for k, index in enumerate(op.indices) if index in self._moving]
         if not moving:
-            return None if isinstance(op, Store) else 0
+            return None if isinstance(op, Store) else []
         if any(op.indices[k] not in self._even for k in moving):
-            return 0
+            return []
         (mode, *others) = moving
-        if others or type.strides[mode] != 1 or op.indices[mode] not in self._next:
+        index = op.indices[mode]
+        distance = self._next.get(index) if isinstance(index, Value) else None
+        if others or type.strides[mode] != 1 or distance is None:
             return None
-        return type.element.size
+        return [WideAccess(op, mode, distance)]

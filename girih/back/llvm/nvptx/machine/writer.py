@@ -22,6 +22,8 @@ class NvptxWriter(Writer):
     """A function for NVPTX that is being written."""
 
     def __init__(self, module: ModuleText, header: str) -> None:
+        self._wide = False
+        """Whether neighbouring elements are known to be accessed at multiples of 16 bytes, or of all of them."""
         self._apart = True
         """Whether something was written since the last barrier that other threads might see, or that branches."""
         super().__init__(module, header)
@@ -114,10 +116,17 @@ class NvptxWriter(Writer):
 
     # --- memory --------------------------------------------------------------------------
 
+    @contextmanager
+    def wide_accesses(self) -> Iterator[None]:
+        """A context for code that accesses neighbouring elements at multiples of 16 bytes, or of all of them."""
+        self._wide = True
+        yield
+        self._wide = False
+
     def load(self, type: str, pointer: Val, align: int) -> Val:
         """The value at an address; of neighbouring elements in pieces of 16 bytes, where the address allows it."""
-        if not _is_split(type, align):
-            return super().load(type, pointer, align)
+        if not _is_split(type, align) or self._wide:
+            return super().load(type, pointer, self._alignment(type, align))
         wide = min(MOST_BYTES, stored_bytes(type))
         one, size = scalar(type), bits(type) // 8
 
@@ -134,8 +143,8 @@ class NvptxWriter(Writer):
 
     def store(self, held: Val, pointer: Val, align: int) -> None:
         """Store a value; neighbouring elements in pieces of 16 bytes, where the address allows it."""
-        if not _is_split(held.type, align):
-            super().store(held, pointer, align)
+        if not _is_split(held.type, align) or self._wide:
+            super().store(held, pointer, self._alignment(held.type, align))
             return
         wide, size = min(MOST_BYTES, stored_bytes(held.type)), bits(held.type) // 8
 
@@ -149,6 +158,9 @@ class NvptxWriter(Writer):
             return []
 
         self.either(self._is_aligned(pointer, wide), together, apart, rare=True)
+
+    def _alignment(self, type: str, align: int) -> int:
+        return min(MOST_BYTES, stored_bytes(type)) if self._wide and lanes(type) > 1 else align
 
     def _is_aligned(self, pointer: Val, size: int) -> Val:
         low = self.binary("and", self.convert("ptrtoint", pointer, "i64"), integer(size - 1))
