@@ -88,6 +88,7 @@ def encoded(values: Array, form: Format, rounding: str = NEAREST, *, finite: boo
     endless, nan = np.isinf(magnitude), np.isnan(magnitude)
     magnitude = np.where(endless | nan, 1.0, magnitude)
     exponent = np.maximum(np.frexp(magnitude)[1] - 1, form.least)
+    exponent[magnitude == 0] = form.least
     steps = _rounded(np.ldexp(magnitude, form.digits - 1 - exponent), rounding, negative)
     held = ((exponent - form.least).astype(np.int64) << form.digits - 1) + steps.astype(np.int64) << form.unused
     held = np.where(endless, np.int64(1) << form.bits, held)

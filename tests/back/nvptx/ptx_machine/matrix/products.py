@@ -63,7 +63,7 @@ def product(draft: Draft) -> Step:
         a_type.name in factors and b_type.name in factors and c_type.name in totals for factors, totals in FORMS[name]
     ):
         raise draft.unknown("such a product is not known")
-    if a_type.kind == "f" and a_type != b_type:
+    if a_type.kind == "f" and a_type != b_type and not {a_type.name, b_type.name} <= {*_EIGHT}:
         raise draft.unknown("factors are of one type")
     shape = Shape.of(name)
     fragments = (left(shape, _packed(a_type)), right(shape, _packed(b_type)), sums(shape, _sums_packed(c_type)))
