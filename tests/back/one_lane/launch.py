@@ -60,9 +60,12 @@ class OneLaneKernel:
 
     def __init__(self, function: Function, *, checks: bool = True) -> None:
         self.function, self.checks = function, checks
-        self.lowered: Lowered = lower(function, HOST.features, checks=checks)
+        self.lowered = self._lowered()
         self._engine = linked(self.lowered.text)
         self._entries = Entries.of(self._engine, self.lowered.symbol)
+
+    def _lowered(self) -> Lowered:
+        return lower(self.function, HOST.features, checks=self.checks)
 
     def __call__(self, grid: tuple[int, int, int], *arguments: Any) -> None:
         """Run all work-groups on this thread."""

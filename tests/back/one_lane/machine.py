@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu import coroutine
@@ -26,12 +27,13 @@ from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry, MemoryFra
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.reporter import report
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
-from girih.back.llvm.lower.lowerings import refuse_unknown
-from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
+from girih.back.llvm.lower.one_lane.code import OneLaneCode, OwnMatrices
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.lower.sites import Site
 from girih.facts import findings
+from girih.facts.remarks import Remarks
 from girih.ir.core import Function, Op, RegionKind
 from girih.ir.limits import DEFAULT_LIMITS
 from girih.ir.types import CoopMatrix
@@ -156,8 +158,23 @@ class CoroutineCode(OneLaneCode):
 
 def lower(function: Function, features: Features, *, checks: bool = True) -> Lowered:
     """Lower a checked function. Raises `CompileError` for what is refused."""
+    return lower_as(CoroutineCode, LOWERINGS, None, function, features, checks=checks)
+
+
+def lower_as(
+    kind: type[CoroutineCode],
+    lowerings: Lowerings[Any],
+    own_matrices: OwnMatrices | None,
+    function: Function,
+    features: Features,
+    *,
+    checks: bool,
+    geometry: KernelGeometry | None = None,
+    remarks: Remarks | None = None,
+) -> Lowered:
+    """Lower a function as code of a kind, by some lowerings, with matrices that the code has in a form of its own."""
     refuse_unknown(function, LOWERINGS, "one lane")
-    geometry = geometry_of(function, DEFAULT_LIMITS)
+    geometry = geometry or geometry_of(function, DEFAULT_LIMITS)
     module, symbol = ModuleText(GENERAL_REGISTERS), f"work_item.{function.name}"
     debug = DebugInfo(module, function.name, symbol, function.span)
     w = Writer(module, f'define ptr @"{symbol}"(ptr %context, i64 %thread) presplitcoroutine{debug.attached}')
@@ -167,11 +184,13 @@ def lower(function: Function, features: Features, *, checks: bool = True) -> Low
     told = {name: slot(w, context, k, "ptr" if name in MEMORY else "i64") for k, name in enumerate(CONTEXT)}
     arguments, size = told["arguments"], geometry.subgroup_size
     constants = constants_of(function)
-    code = CoroutineCode(
+    code = kind(
         w=w,
         module=module,
         function=function,
-        lowerings=LOWERINGS,
+        lowerings=lowerings,
+        own_matrices=own_matrices,
+        remarks=remarks or Remarks(),
         geometry=geometry,
         constants=constants,
         varying=varying_values(function, constants, size),

@@ -49,11 +49,11 @@ def test_run_vectors(path: Path, first: int) -> None:
         for line, launch in launches:
             with case(f"line {line}"):
                 if launch.function in chosen:
-                    _run(path, launch)
+                    run_on(kernel(path, launch.function), path, launch)
 
 
-def _run(path: Path, launch: vectors.Launch) -> None:
-    one = kernel(path, launch.function)
+def run_on(one: OneLaneKernel, path: Path, launch: vectors.Launch) -> None:
+    """Run a vector of a file on a kernel, and look at what it must find or write."""
     marked = vectors.bind(one.function, launch.arguments)
     arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
     x, y, z = (*launch.grid, 1, 1)[:3]

@@ -9,8 +9,8 @@ reason in words, with its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
 
+from girih.back.llvm.lower.one_lane.matrix.meetings import MatrixMeetings, met
 from girih.back.spirv.matrix.lines import TileAccess, is_aligned
 from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.profile import MatrixShape, Profile
@@ -82,11 +82,6 @@ class MatrixChoice:
     software: tuple[SoftwareMatrices, ...] = ()
     moved: frozenset[Value] = frozenset()
     """Those of the device that are only stored, multiplied, or given another use: no other numbers come from theirs."""
-
-    def is_device(self, op: Op) -> bool:
-        """Whether an instruction on matrices is the device's."""
-        matrices = [value for value in (*op.operands, *op.results) if isinstance(value.type, CoopMatrix)]
-        return bool(matrices) and matrices[0] in self.device
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,44 +410,16 @@ def _may_find(op: Op) -> bool:
 # --- matrices that meet ------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Meeting:
-    """Sets of matrices that meet (union and find)."""
-
-    leader: dict[Value, Value] = field(default_factory=dict)
-
-    def of(self, value: Value) -> Value:
-        """The matrix that stands for all that meet a matrix."""
-        while (up := self.leader.setdefault(value, value)) is not value:
-            self.leader[value] = value = self.leader[up]
-        return value
-
-    def meet(self, values: list[Value]) -> None:
-        """Note that some matrices meet."""
-        for value in values:
-            self.leader[self.of(value)] = self.of(values[0])
-
-
-def _met(op: Op) -> Iterator[list[Value]]:
-    """The lists of values of an instruction that meet each other, matrices or not."""
-    if isinstance(op, For | If):
-        ends = [tuple(region.terminator.operands) for region in op.regions if isinstance(region.terminator, Yield)]
-        begins = [op.initial, op.carried] if isinstance(op, For) else []
-        yield from map(list, zip(op.results, *begins, *ends, strict=True))
-    elif not isinstance(op, Yield):
-        yield [value for value in (*op.operands, *op.results) if isinstance(value.type, CoopMatrix)]
-
-
 def choose_matrices(
     function: Function, profile: Profile, sizes: MatrixSizes, constants: dict[Value, int], multiples: Multiples,
     *, checks: bool,
 ) -> MatrixChoice:  # fmt: skip
     """The matrices of a function that a device has; `constants` are the values that are known."""
     asked = _Asked(function, profile, sizes, checks, constants, multiples)
-    meeting = _Meeting()
+    meeting = MatrixMeetings()
     refused: list[tuple[Value, Span, str]] = []
     for op in function.walk():
-        for values in _met(op):
+        for values in met(op):
             matrices = [value for value in values if isinstance(value.type, CoopMatrix)]
             if matrices:
                 meeting.meet(matrices)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from girih.back.llvm.lower.lowerings import Carrier, Lowerings
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.one_lane.matrix.meetings import in_both_forms
 from girih.back.spirv.matrix import memory, regions, tensor, values
 from girih.back.spirv.matrix.choice import MatrixChoice
 from girih.back.spirv.matrix.code import MatrixCode
-from girih.ir.core import Op, Value
-from girih.ir.types import CoopMatrix
-from girih.ops.tile import TILE_LANGUAGE
 
 DEVICE_MATRICES = Lowerings[MatrixCode]().joined(
     values.LOWERINGS, memory.LOWERINGS, regions.LOWERINGS, tensor.LOWERINGS
@@ -25,20 +23,4 @@ def matrix_lowerings(choice: MatrixChoice, software: Lowerings[Any]) -> Lowering
     """
     if not choice.device:
         return software
-    mixed = Lowerings[MatrixCode]()
-
-    def lower(code: MatrixCode, op: Op) -> None:
-        table: Lowerings[Any] = DEVICE_MATRICES if choice.is_device(op) else software
-        table.rule(op)(code, op)
-
-    def carry(code: MatrixCode, value: Value) -> Carrier[MatrixCode]:
-        table: Lowerings[Any] = DEVICE_MATRICES if value in choice.device else software
-        return table.carrier(code, value)
-
-    for op in TILE_LANGUAGE.ops.values():
-        if op in software or op in DEVICE_MATRICES:
-            mixed.of(op)(lower)
-        elif software.rules(op) or DEVICE_MATRICES.rules(op):
-            mixed.of(op, giving=CoopMatrix)(lower)
-    mixed.carry(carry, CoopMatrix)
-    return mixed
+    return in_both_forms(DEVICE_MATRICES, software, choice.device)

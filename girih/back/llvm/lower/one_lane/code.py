@@ -9,10 +9,11 @@ another (`exchanged`), and what becomes of an instruction that not all of them m
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import field
 from functools import lru_cache
+from typing import Any
 
 from girih.analysis.effects import roots_of
 from girih.analysis.uniformity import Uniformities, Uniformity, uniformity_of
@@ -25,6 +26,23 @@ from girih.facts import findings
 from girih.ir.core import Function, Op, RegionKind, Value
 from girih.ir.types import I32, I64, CoopMatrix, GroupType, Number
 from girih.lazy_dataclass import dataclass
+
+
+class OwnMatrices(ABC):
+    """The matrices of a kernel that a target holds in a form of its own, and how they are made."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __contains__(self, value: Value) -> bool:
+        """Whether a matrix is held so."""
+
+    @abstractmethod
+    def filled(self, code: Any, value: Value, get: Callable[[Any, Val], tuple[Val, ...]], *, alone: bool) -> Any:
+        """The matrix of what `get` gives for the place and the number of each component.
+
+        A component that several work-items hold is got by all of them, or, where that has effects, `alone`.
+        """
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,6 +58,8 @@ class OneLaneCode(KernelCode):
     spare: dict[tuple[str, int], list[Val]] = field(default_factory=dict)
     """The private arrays that nothing lies in any more, by the type and the number of their elements."""
 
+    own_matrices: OwnMatrices | None = None
+    """The matrices that the target holds in a form of its own; None where all are arrays of each work-item."""
     known_promises: Uniformities | None = None
     """What `promises` has found."""
 

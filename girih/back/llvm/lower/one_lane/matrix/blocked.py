@@ -77,7 +77,7 @@ def store(code: OneLaneCode, op: CooperativeMatrixStoreBlockedInterleaved) -> No
                 shifted = w.binary("lshr", whole, integer(8 * _WORD * number))
                 w.store(w.convert("trunc", shifted, "i32"), word, _WORD)
 
-    taken(code, m.type, lambda at: at.exists, put)
+    taken(code, m, lambda at: at.exists, put)
     release(code, op)
 
 

@@ -17,7 +17,7 @@ from girih.back.llvm.lower.one_lane.matrix.held import (
 )
 from girih.back.llvm.lower.one_lane.matrix.uses import lives_of
 from girih.back.llvm.numbers.values import index
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import For, If, Yield
 
@@ -34,10 +34,7 @@ class PrivateMatrixCarrier:
         self._op = lives_of(code.function).definers[value]
         self._arrays: tuple[Val, ...] | None = None
         self._looping = False
-        if isinstance(self._op, For) and value is next(v for v in self._op.carried if isinstance(v.type, CoopMatrix)):
-            _check_rounds(code, self._op)
-        if isinstance(self._op, If) and self._op.condition in code.varying:
-            code.agreed(self._op, "condition", code.scalar(self._op.condition))
+        check_way(code, self._op, value)
 
     @property
     def _number(self) -> int:
@@ -86,6 +83,14 @@ class PrivateMatrixCarrier:
     def blank(self, code: OneLaneCode) -> list[Val]:
         """No values for phis."""
         return []
+
+
+def check_way(code: OneLaneCode, op: Op, value: Value) -> None:
+    """Find a loop or branch that hands on a matrix, and in which work-items go ways of their own."""
+    if isinstance(op, For) and value is next(v for v in op.carried if isinstance(v.type, CoopMatrix)):
+        _check_rounds(code, op)
+    if isinstance(op, If) and op.condition in code.varying:
+        code.agreed(op, "condition", code.scalar(op.condition))
 
 
 def _check_rounds(code: OneLaneCode, op: For) -> None:

@@ -72,14 +72,14 @@ def binary(code: OneLaneCode, op: Binary) -> None:
 
     def compute(component: Val, parts: list[Parts]) -> Parts:
         if checked:
-            _check_second(code, op, type, component, parts[1][0])
+            check_second(code, op, position(code, type, component).exists, parts[1][0])
         return arith.binary(code.w, code.features, mnemonic, type.component, parts[0], parts[1], contract=code.contract)
 
     elementwise(code, op, (matrix(code, op.a), matrix(code, op.b)), compute, weight=4 if mnemonic in _LONG else 1)
 
 
-def _check_second(code: OneLaneCode, op: Binary, type: CoopMatrix, component: Val, b: Val) -> None:
-    """Find a division by zero or a shift that is too wide, unless nobody sees the component."""
+def check_second(code: OneLaneCode, op: Binary, exists: Val | None, b: Val) -> None:
+    """Find a division by zero or a shift that is too wide, unless the component is padding, which nobody sees."""
     if not code.checks:
         return
     w, width = code.w, bits(b.type)
@@ -87,7 +87,6 @@ def _check_second(code: OneLaneCode, op: Binary, type: CoopMatrix, component: Va
         bad, words = w.compare("eq", b, integer(0, b.type)), findings.division_by_zero()
     else:
         bad, words = w.compare("uge", b, integer(width, b.type)), findings.shift(width)
-    exists = position(code, type, component).exists
     bad = bad if exists is None else w.binary("and", bad, exists)
     code.check(op, bad, words, argument=op.b.name, by_lane=False)
 

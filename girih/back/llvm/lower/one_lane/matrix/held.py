@@ -1,4 +1,5 @@
 """Matrices as each work-item has them: an array of the components that it holds, or one number for all components.
+A target may hold some of them in a form of its own (`OwnMatrix`).
 
 The components of an array are in the form of registers (`numbers.values`), real and imaginary parts in arrays of their
 own. What lies behind the last column is any number, but one that was written. An array belongs to one value of the
@@ -7,11 +8,12 @@ program; an instruction that reads that value for the last time may write its re
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 from girih.back.llvm.emit.text import Val, integer, stored_bytes, zero
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
-from girih.back.llvm.lower.one_lane.matrix.layout import layout
+from girih.back.llvm.lower.one_lane.matrix.layout import Position, layout
 from girih.back.llvm.lower.one_lane.matrix.uses import lives_of
 from girih.back.llvm.numbers.values import register
 from girih.ir.core import Op, Value
@@ -46,7 +48,23 @@ class ComponentArrays:
     carried: bool = False
 
 
-Matrix = EqualComponents | ComponentArrays
+class OwnMatrix(ABC):
+    """A matrix in a form of the target's own, of which each work-item knows the places of its components."""
+
+    __slots__ = ()
+
+    type: CoopMatrix
+
+    @abstractmethod
+    def read(self, code: OneLaneCode, component: Val) -> Parts:
+        """One of the components that the work-item holds, by its number, a constant."""
+
+    @abstractmethod
+    def each(self, code: OneLaneCode, body: Callable[[Position, Val], None]) -> None:
+        """Write code for the components, by place and number; a component that several hold exists for one of them."""
+
+
+Matrix = EqualComponents | ComponentArrays | OwnMatrix
 
 
 def matrix_type(value: Value) -> CoopMatrix:
@@ -162,7 +180,11 @@ def write_parts(code: OneLaneCode, arrays: Sequence[Val], number: Val, parts: Pa
 
 def read(code: OneLaneCode, m: Matrix, component: Val) -> Parts:
     """One of the components that the work-item holds."""
-    return m.parts if isinstance(m, EqualComponents) else read_parts(code, m.arrays, m.type.component, component)
+    if isinstance(m, EqualComponents):
+        return m.parts
+    if isinstance(m, OwnMatrix):
+        return m.read(code, component)
+    return read_parts(code, m.arrays, m.type.component, component)
 
 
 def write(code: OneLaneCode, m: ComponentArrays, component: Val, parts: Parts) -> None:

@@ -13,6 +13,8 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix.held import (
     ComponentArrays,
+    Matrix,
+    OwnMatrix,
     Parts,
     components,
     each,
@@ -64,6 +66,8 @@ class PrivateWindow:
     pointer: Val
     steps: tuple[Operand, Operand]
     ranges: tuple[tuple[Val, Val] | None, tuple[Val, Val] | None]
+    whole: Val | None
+    """Whether all of it is accessed; None where that is certain."""
 
     def address(self, code: OneLaneCode, at: Position) -> Val:
         """The address of a component."""
@@ -103,7 +107,7 @@ def shared_memory_of(code: OneLaneCode, op: Op, name: str, held: MemRefHeld) -> 
     return replace(held, offset=offset, shape=tuple(map(one, held.shape)), strides=tuple(map(one, held.strides)))
 
 
-def _window(
+def checked_window(
     code: OneLaneCode, op: MatrixAccess, memory: Value, place: tuple[Value, Value], type: CoopMatrix
 ) -> PrivateWindow:
     """The tile that an instruction accesses, checked."""
@@ -115,11 +119,12 @@ def _window(
     w = code.w
     pointer = w.at(memref.pointer, w.mul(tile.first(), type.component.size))
     rows, columns = tile.steps()
-    whole = tile.all_there() is None
+    whole = tile.all_there()
     ranges = [
-        None if whole or not checked else range for checked, range in zip(tile.checked, tile.wanted(), strict=True)
+        None if whole is None or not checked else range
+        for checked, range in zip(tile.checked, tile.wanted(), strict=True)
     ]
-    return PrivateWindow(pointer, (rows, columns), (ranges[0], ranges[1]))
+    return PrivateWindow(pointer, (rows, columns), (ranges[0], ranges[1]), whole)
 
 
 def _report(code: OneLaneCode, tile: TileBounds) -> None:
@@ -161,33 +166,52 @@ def store_parts(code: OneLaneCode, type: Number, address: Val, parts: Parts) -> 
 
 
 def filled(
-    code: OneLaneCode, value: Value, there: Callable[[Position], Val | None], get: Callable[[Position, Val], Parts]
-) -> ComponentArrays:
-    """A new matrix for a value: what `get` gives, by place and number, for components that are `there`; else zero."""
-    type = matrix_type(value)
-    result = ComponentArrays(type, new_arrays(code, type.component, components(code, type)), value)
+    code: OneLaneCode,
+    value: Value,
+    there: Callable[[Position], Val | None],
+    get: Callable[[Position, Val], Parts],
+    *,
+    into: ComponentArrays | None = None,
+    alone: bool = False,
+    weight: int = 2,
+) -> Matrix:
+    """A new matrix for a value: what `get` gives, by place and number, for components that are `there`; else zero.
 
-    def one(component: Val) -> None:
-        at = position(code, type, component)
+    `into` are the arrays of the result, where they are known. What has effects is got `alone`, once for a component.
+    """
+    type = matrix_type(value)
+
+    def parts_at(at: Position, component: Val) -> Parts:
         exists = there(at)
         if exists is None:
-            parts = get(at, component)
-        else:
-            found = code.w.either(exists, lambda: get(at, component), lambda: zero_parts(type.component))
-            parts = tuple(found)
-        write(code, result, component, parts)
+            return get(at, component)
+        found = code.w.either(exists, lambda: get(at, component), lambda: zero_parts(type.component))
+        return tuple(found)
 
-    each(code, components(code, type), one, weight=2)
+    own = code.own_matrices
+    if own is not None and value in own:
+        held: Matrix = own.filled(code, value, parts_at, alone=alone)
+        return held
+    result = into or ComponentArrays(type, new_arrays(code, type.component, components(code, type)), value)
+
+    def one(component: Val) -> None:
+        write(code, result, component, parts_at(position(code, type, component), component))
+
+    each(code, components(code, type), one, weight=weight)
     return result
 
 
 def taken(
-    code: OneLaneCode, type: CoopMatrix, there: Callable[[Position], Val | None], body: Callable[[Position, Val], None]
+    code: OneLaneCode,
+    m: Matrix,
+    there: Callable[[Position], Val | None],
+    body: Callable[[Position, Val], None],
+    *,
+    weight: int = 2,
 ) -> None:
-    """Write code for the components that are `there`, by place and number."""
+    """Write code for the components of a matrix that are `there`, by place and number."""
 
-    def one(component: Val) -> None:
-        at = position(code, type, component)
+    def one(at: Position, component: Val) -> None:
         exists = there(at)
         if exists is None:
             body(at, component)
@@ -195,7 +219,10 @@ def taken(
         with code.w.when(exists):
             body(at, component)
 
-    each(code, components(code, type), one, weight=2)
+    if isinstance(m, OwnMatrix):
+        m.each(code, one)
+        return
+    each(code, components(code, m.type), lambda k: one(position(code, m.type, k), k), weight=weight)
 
 
 # --- instructions ------------------------------------------------------------------------------
@@ -205,7 +232,7 @@ def taken(
 def load(code: OneLaneCode, op: CooperativeMatrixLoad) -> None:
     """The tile of a memref; what a check leaves out is zero."""
     type = matrix_type(op.result)
-    window = _window(code, op, op.memory, (op.row, op.column), type)
+    window = checked_window(code, op, op.memory, (op.row, op.column), type)
 
     def get(at: Position, _: Val) -> Parts:
         return load_parts(code, type.component, window.address(code, at))
@@ -217,12 +244,12 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoad) -> None:
 def store(code: OneLaneCode, op: CooperativeMatrixStore) -> None:
     """Write the matrix to the tile of a memref."""
     m = matrix(code, op.matrix)
-    window = _window(code, op, op.memory, (op.row, op.column), m.type)
+    window = checked_window(code, op, op.memory, (op.row, op.column), m.type)
 
     def put(at: Position, component: Val) -> None:
         store_parts(code, m.type.component, window.address(code, at), read(code, m, component))
 
-    taken(code, m.type, lambda at: window.wanted(code, at), put)
+    taken(code, m, lambda at: window.wanted(code, at), put)
     release(code, op)
 
 
@@ -239,7 +266,7 @@ def prefetch(code: OneLaneCode, op: CooperativeMatrixPrefetch) -> None:
 def atomic_load(code: OneLaneCode, op: CooperativeMatrixAtomicLoad) -> None:
     """Part by part."""
     type = matrix_type(op.result)
-    window = _window(code, op, op.memory, (op.row, op.column), type)
+    window = checked_window(code, op, op.memory, (op.row, op.column), type)
     one, w = part_type(type.component), code.w
     scope = code.atomic_scope(op.scope, local=code.memref(op.memory).local) or ""
 
@@ -260,7 +287,7 @@ def atomic_load(code: OneLaneCode, op: CooperativeMatrixAtomicLoad) -> None:
 def atomic_store(code: OneLaneCode, op: CooperativeMatrixAtomicStore) -> None:
     """Part by part."""
     m = matrix(code, op.matrix)
-    window = _window(code, op, op.memory, (op.row, op.column), m.type)
+    window = checked_window(code, op, op.memory, (op.row, op.column), m.type)
     one, w = part_type(m.type.component), code.w
     scope = code.atomic_scope(op.scope, local=code.memref(op.memory).local) or ""
     fence(code, op.semantics, scope)
@@ -270,7 +297,7 @@ def atomic_store(code: OneLaneCode, op: CooperativeMatrixAtomicStore) -> None:
         for k, part in enumerate(read(code, m, component)):
             w.atomic_store(to_memory(w, code.features, one, part), w.at(address, k * one.size), one.size, scope)
 
-    taken(code, m.type, lambda at: window.wanted(code, at), put)
+    taken(code, m, lambda at: window.wanted(code, at), put)
     release(code, op)
 
 
@@ -285,7 +312,7 @@ _OPERATORS: dict[type[MatrixAtomicUpdate], str] = {
 def atomic_update(code: OneLaneCode, op: MatrixAtomicUpdate) -> None:
     """Part by part; the result is what each was before, zero where a check leaves it out."""
     m = matrix(code, op.matrix)
-    window = _window(code, op, op.memory, (op.row, op.column), m.type)
+    window = checked_window(code, op, op.memory, (op.row, op.column), m.type)
     assert isinstance(op.memory.type, MemRef)
     scope = code.atomic_scope(op.scope, local=code.memref(op.memory).local)
     operator, one = _OPERATORS[op.__class__], part_type(m.type.component)
@@ -298,7 +325,7 @@ def atomic_update(code: OneLaneCode, op: MatrixAtomicUpdate) -> None:
             for k, part in enumerate(read(code, m, component))
         )
 
-    result = filled(code, op.result, lambda at: window.wanted(code, at), get)
+    result = filled(code, op.result, lambda at: window.wanted(code, at), get, alone=True)
     fence(code, op.semantics, scope)
     release(code, op)
     code.set(op.result, result)

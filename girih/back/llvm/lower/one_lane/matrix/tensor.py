@@ -11,20 +11,18 @@ from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix.held import (
     EqualComponents,
     Matrix,
+    OwnMatrix,
     Parts,
-    components,
-    each,
     matrix,
     matrix_type,
     read,
     release,
     result_arrays,
     together,
-    write,
     zero_parts,
 )
-from girih.back.llvm.lower.one_lane.matrix.layout import Position, position
-from girih.back.llvm.lower.one_lane.matrix.memory import load_parts, shared_memory, store_parts
+from girih.back.llvm.lower.one_lane.matrix.layout import Position
+from girih.back.llvm.lower.one_lane.matrix.memory import filled, load_parts, shared_memory, store_parts, taken
 from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside, called, number_of, region_weight
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tensor_reals import Arithmetic
@@ -131,10 +129,9 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
         return
     check(tensor)
     before = matrix(code, op.init)
-    result = result_arrays(code, op, op.result)
+    into = None if isinstance(before, OwnMatrix) else result_arrays(code, op, op.result)
 
-    def one(component: Val) -> None:
-        at = position(code, type, component)
+    def one(at: Position, component: Val) -> Parts:
         found = tensor.element(at)
         there = tensor.there(found, at)
 
@@ -146,11 +143,11 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
         def other() -> Parts:
             return _without_element(tensor, found, before, component)
 
-        write(code, result, component, get() if there is None else tuple(code.w.either(there, get, other)))
+        return get() if there is None else tuple(code.w.either(there, get, other))
 
     weight = _WEIGHT + (0 if op.body is None else region_weight(op.body))
     with agreed_outside(code, op, type):
-        each(code, components(code, type), one, weight=weight)
+        result = filled(code, op.result, lambda _: None, one, into=into, weight=weight)
     release(code, op)
     code.set(op.result, result)
 
@@ -192,19 +189,9 @@ def store(code: OneLaneCode, op: CooperativeMatrixStoreTensor) -> None:
     if is_legal(tensor):
         check(tensor)
 
-        def one(component: Val) -> None:
-            at = position(code, type, component)
+        def put(at: Position, component: Val) -> None:
             found = tensor.element(at)
-            there = tensor.there(found, at)
+            store_parts(code, type.component, tensor.address(found), read(code, m, component))
 
-            def put() -> Parts:
-                store_parts(code, type.component, tensor.address(found), read(code, m, component))
-                return ()
-
-            if there is None:
-                put()
-                return
-            code.w.either(there, put, tuple)
-
-        each(code, components(code, type), one, weight=_WEIGHT)
+        taken(code, m, lambda at: tensor.there(tensor.element(at), at), put, weight=_WEIGHT)
     release(code, op)
