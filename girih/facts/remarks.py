@@ -61,6 +61,8 @@ VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} 
 CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.gather": "a thread loads or stores elements that are no neighbours, one by one",
     "cuda.resources": "what a kernel takes of a multiprocessor says how many work-groups are there at a time",
+    "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
+    "cuda.components": "components of a matrix go through shared memory into the order of the language",
 }
 """The codes of what the compiler to PTX remarks, each with its meaning."""
 
@@ -319,6 +321,24 @@ def software_matrices(reason: str) -> RemarkWords:
         "matrix",
         f"matrices are arrays of each work-item, not the device's: {reason}",
         "matrices of a listed shape and type, in a subgroup or work-group of a listed size, are the device's",
+    )
+
+
+def matrices_in_arrays(reason: str) -> RemarkWords:
+    """Matrices of an NVIDIA GPU that are arrays of each work-item; the reason says why they are no fragments."""
+    return RemarkWords(
+        "matrix",
+        f"matrices are arrays of each work-item, which is slow: {reason}",
+        "matrices of real numbers of a subgroup of 32 work-items, that fit its registers, are fragments",
+    )
+
+
+def exchanged_components() -> RemarkWords:
+    """A component of a matrix by its number, which threads do not hold in that order."""
+    return RemarkWords(
+        "components",
+        "the matrix goes through shared memory, as its threads do not hold the components in this order",
+        "`cooperative_matrix_apply` computes with components where they are",
     )
 
 

@@ -20,7 +20,8 @@ from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
 from girih.back.llvm.nvptx.machine.names import entry_name
 from girih.back.llvm.nvptx.machine.sizes import geometry_for
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
-from girih.back.llvm.nvptx.table import CUDA
+from girih.back.llvm.nvptx.matrix.table import with_matrices
+from girih.back.llvm.nvptx.table import BUT_MATRICES, CUDA
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
@@ -92,12 +93,14 @@ def _lowered(
     thread = _special(w, "tid.x")
     lane, subgroup = _place(w, thread, geometry)
     constants = constants_of(function)
+    lowerings, own_matrices = with_matrices(function, geometry.subgroup_size, BUT_MATRICES, remarks)
     code = CudaCode(
         w=w,
         writer=w,
         module=module,
         function=function,
-        lowerings=CUDA,
+        lowerings=lowerings,
+        own_matrices=own_matrices,
         geometry=geometry,
         constants=constants,
         varying=varying_values(function, constants, geometry.subgroup_size),

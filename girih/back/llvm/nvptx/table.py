@@ -9,5 +9,8 @@ from girih.back.llvm.nvptx import printing, sharing
 from girih.back.llvm.nvptx.machine.code import CudaCode
 
 _SHARED: Lowerings[CudaCode] = ONE_LANE
-CUDA = _SHARED.replaced(sharing.LOWERINGS.joined(printing.LOWERINGS)).joined(SOFT_MATRICES)
-"""How instructions are lowered for NVPTX."""
+BUT_MATRICES = _SHARED.replaced(sharing.LOWERINGS.joined(printing.LOWERINGS))
+"""How everything but matrices is lowered for NVPTX; how they are, is chosen for each kernel (`matrix.table`)."""
+
+CUDA = BUT_MATRICES.joined(SOFT_MATRICES)
+"""What is lowered for NVPTX."""

@@ -12,9 +12,9 @@ from girih.analysis.prints import prints_of
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
 from girih.back.llvm.lower.launch.reporter import report
-from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
+from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.ir.core import Op, RegionKind
 from girih.ir.types import I32, CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
@@ -38,7 +38,7 @@ _WORD = 8
 
 
 @dataclass(slots=True, kw_only=True)
-class CudaCode(OneLaneCode):
+class CudaCode(FragmentCode):
     """The code of a thread."""
 
     writer: NvptxWriter
@@ -61,7 +61,11 @@ class CudaCode(OneLaneCode):
         """Lower one instruction; before one that prints in its turn, the work-group is a step further."""
         if self.print_step is not None and op in prints_of(self.function).steps:
             self.w.store(self.w.add(self.w.load("i64", self.print_step, 8), 1), self.print_step, 8)
-        OneLaneCode.lower(self, op)
+        FragmentCode.lower(self, op)
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        return self.architecture.capability
 
     def writes_versions(self, loop: Op) -> bool:
         """Whether all threads that meet in the loop take the same version, or no threads meet in it."""

@@ -1,0 +1,85 @@
+"""Which matrices of a function are fragments; the others are arrays of each work-item (`lower.one_lane.matrix`).
+
+Guarantees: matrices that meet in an instruction, a loop or a branch are all of one kind, and for those that are no
+fragments there is a reason in words, with the first place that is against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
+from girih.back.llvm.lower.one_lane.matrix.meetings import MatrixMeetings, met
+from girih.back.llvm.nvptx.matrix.fragments import register_count
+from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction, instructions_for
+from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, fragment_layout
+from girih.facts.accumulators import product_accumulator
+from girih.ir.core import Function, Op, Value
+from girih.ir.types import F32, I32, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
+from girih.source import Span
+
+MOST_REGISTERS = 256
+"""Registers of 4 bytes that a matrix takes at most in a thread, which has 255 in all; larger ones are arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMatrices:
+    """Matrices that meet and are arrays: the first place that is against fragments, and why."""
+
+    span: Span
+    reason: str
+
+
+def sums_type(op: CooperativeMatrixMulAdd) -> Number:
+    """The type in which a product is summed up; small integers take 32 bits, which wrap around in the same way."""
+    total = product_accumulator(matrix_type(op.c).component, matrix_type(op.result).component)
+    return I32 if total.family == "integer" and total.size < I32.size else total
+
+
+def multiply_instructions(
+    function: Function, op: CooperativeMatrixMulAdd, capability: tuple[int, int]
+) -> list[MultiplyInstruction]:
+    """The instructions for a product, the deepest first; none where it is computed number by number."""
+    a, b, total = matrix_type(op.a).component, matrix_type(op.b).component, sums_type(op)
+    if a == b == total == F32 and "tf32" in function.permissions:
+        return [TF32]
+    return instructions_for(a, b, total, capability)
+
+
+def choose_fragments(function: Function, subgroup_size: int) -> tuple[frozenset[Value], tuple[ArrayMatrices, ...]]:
+    """The matrices of a function that are fragments, and why others are not, in program order."""
+    meeting = MatrixMeetings()
+    refused: list[tuple[Value, Span, str]] = []
+    for op in function.walk():
+        for values in met(op):
+            matrices = [value for value in values if isinstance(value.type, CoopMatrix)]
+            if matrices:
+                meeting.meet(matrices)
+                refused += ((matrices[0], op.span, reason) for reason in _reasons(op, matrices, subgroup_size))
+    against: dict[Value, ArrayMatrices] = {}
+    for value, span, reason in refused:
+        against.setdefault(meeting.of(value), ArrayMatrices(span, reason))
+    chosen = frozenset(value for value in list(meeting.leader) if meeting.of(value) not in against)
+    return chosen, tuple(against.values())
+
+
+def _reasons(op: Op, matrices: list[Value], subgroup_size: int) -> Iterator[str]:
+    """What is against the matrices of an instruction."""
+    for matrix in matrices:
+        type = matrix_type(matrix)
+        if type.of_work_group:
+            yield f"{type} is held by a work-group, fragments by a subgroup"
+        elif subgroup_size != GROUPS * THREADS:
+            yield f"fragments are held by subgroups of {GROUPS * THREADS} work-items, not of {subgroup_size}"
+        elif type.component.family == "complex":
+            yield f"{type} is complex"
+        elif register_count(type) > MOST_REGISTERS:
+            yield f"{type} takes {register_count(type)} registers of a work-item; {MOST_REGISTERS} are the most"
+    if isinstance(op, CooperativeMatrixMulAdd):
+        a, b = matrix_type(op.a), matrix_type(op.b)
+        if "complex" in (a.component.family, b.component.family):
+            return
+        if fragment_layout(a).threads != fragment_layout(b).threads:
+            yield f"factors of {a.component} and {b.component} are dealt out to work-items in different ways"

@@ -1,0 +1,265 @@
+"""Products of fragments (003 "Cooperative matrix mul add").
+
+Factors and sums of the types that `mma` has are multiplied by it, fragment by fragment. All others are multiplied
+number by number: both factors go through shared memory in the type of the sums, and each thread adds up the components
+that it holds of the result in registers. That is exact for f32: no product is rounded to tf32 unless the kernel permits
+it.
+
+A factor whose only row (or column) all groups of threads have is multiplied as one that has it in all places: so all
+have the only row (or column) of the result. What is padding along the depth counts as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.back.llvm.emit.text import Val, integer, stored_bytes, wide, zero
+from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.one_lane.matrix.held import matrix_type, together
+from girih.back.llvm.lower.one_lane.matrix.staging import MOST_SHARED
+from girih.back.llvm.numbers import casts
+from girih.back.llvm.numbers.rounding import to_memory
+from girih.back.llvm.numbers.values import memory_type, register
+from girih.back.llvm.nvptx.matrix.choice import multiply_instructions, sums_type
+from girih.back.llvm.nvptx.matrix.code import FragmentCode
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments
+from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction
+from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, DealtMode, group_of, thread_of
+from girih.back.llvm.nvptx.matrix.values import cast_in_place
+from girih.ir.types import EIGHT_BIT_FLOATS, CoopMatrix, Number
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
+
+LOWERINGS = Lowerings[FragmentCode]()
+"""The lowerings of this file."""
+
+_PROMOTED = 128
+"""The depth after which sums of products of f8 are added to those in f32: `mma` keeps fewer digits of them."""
+
+
+@LOWERINGS.of(CooperativeMatrixMulAdd)
+def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
+    """The product of two matrices plus a third one."""
+    result = matrix_type(op.result)
+    together(code, op, result)
+    a, b, c = (fragments(code, one) for one in (op.a, op.b, op.c))
+    c = _cast(code, c, sums_type(op))
+    instructions = multiply_instructions(code.function, op, code.capability)
+    sums = _ByFragments(code, instructions, a, b).added(c) if instructions else _NumberByNumber(code, a, b).added(c)
+    found = _cast(code, Fragments(c.type, tuple(sums)), result.component)
+    code.set(op.result, found)
+
+
+def _cast(code: FragmentCode, m: Fragments, component: Number) -> Fragments:
+    return cast_in_place(code, m, CoopMatrix(component, *m.type.shape, m.type.use, m.type.scope))
+
+
+class _FragmentProduct:
+    """Two factors; `rows` of the first one and `columns` of the second one are those of a thread's group."""
+
+    def __init__(self, code: FragmentCode, a: Fragments, b: Fragments) -> None:
+        self.code, self.a, self.b = code, a, b
+        self.rows: DealtMode = a.layout.groups
+        self.columns: DealtMode = b.layout.groups
+        self.depth: DealtMode = a.layout.threads
+
+    def column_number(self, tile: int, side: int) -> int:
+        """The number that one of the two columns of a thread in a fragment has among the columns of the result."""
+        if self.columns.shared:
+            return 0
+        block, within = divmod(tile, self.columns.chunk)
+        return (2 * block + side) * self.columns.chunk + within
+
+    @property
+    def across(self) -> int:
+        """The columns of the result that a thread has."""
+        return 1 if self.columns.shared else 2 * self.columns.count
+
+
+# --- by mma ------------------------------------------------------------------------------------
+
+
+class _ByFragments(_FragmentProduct):
+    """A product of factors that are fragments of an instruction."""
+
+    def __init__(
+        self, code: FragmentCode, instructions: Sequence[MultiplyInstruction], a: Fragments, b: Fragments
+    ) -> None:
+        super().__init__(code, a, b)
+        count = self._depth_count(instructions[-1])
+        self.instruction = next(one for one in instructions if count % (one.pieces * one.neighbours) == 0)
+        self.lines = self._registers(a, count), self._registers(b, count)
+
+    def _depth_count(self, least: MultiplyInstruction) -> int:
+        """How many components along the depth a thread has of each row."""
+        return least.pieces * least.neighbours if self.depth.shared else self.depth.count
+
+    def _registers(self, m: Fragments, count: int) -> list[list[Val]]:
+        """The registers along the depth of each row of a left factor, or column of a right one."""
+        outer, neighbours = m.layout.groups.count, self.instruction.neighbours
+        if not self.depth.shared and self.depth.padded == self.depth.extent:
+            held = [self._factor(one) for one in m.registers]
+        else:
+            held = self._without_padding(m, count)
+        width = count // neighbours
+        return [held[first * width : (first + 1) * width] for first in range(outer)]
+
+    def _factor(self, held: Val) -> Val:
+        return self.code.as_tf32(held) if self.instruction is TF32 else held
+
+    def _without_padding(self, m: Fragments, count: int) -> list[Val]:
+        """The registers of a factor with zeros behind its depth."""
+        code, w, component = self.code, self.code.w, m.type.component
+        thread, nothing = thread_of(code), zero(memory_type(component))
+        raw = []
+        for outer in range(m.layout.groups.count):
+            for number in range(count):
+                if self.depth.shared and number:
+                    raw.append(nothing)
+                    continue
+                own = outer if self.depth.shared else outer * count + number
+                held = to_memory(w, code.features, component, m.part(code, own)[0])
+                there = self.depth.owned(code, thread) if self.depth.shared else self.depth.exists(code, thread, number)
+                raw.append(held if there is None else w.select(there, held, nothing))
+        each = self.instruction.neighbours
+        if each == 1:
+            return [self._factor(one) for one in raw]
+        pieces = [w.join(raw[first : first + each]) for first in range(0, len(raw), each)]
+        return [w.convert("bitcast", piece, self.instruction.factor) for piece in pieces]
+
+    def added(self, c: Fragments) -> list[Val]:
+        """The registers of the sums, of those of `c` and the products."""
+        code, w = self.code, self.code.w
+        apart = c.type.component != self.instruction.total or self.a.type.component in EIGHT_BIT_FLOATS
+        if not apart:
+            return self._summed(list(c.registers), 0, len(self.lines[0][0]))
+        found = list(c.registers)
+        width = len(self.lines[0][0])
+        step = max(1, _PROMOTED // (THREADS * self.instruction.neighbours))
+        for first in range(0, width, step):
+            some = self._summed([zero(self.instruction.sums)] * len(found), first, min(width, first + step))
+            for number, one in enumerate(some):
+                (wider,) = casts.cast(w, code.features, self.instruction.total, c.type.component, (one,))
+                found[number] = w.binary("fadd" if wider.type in ("float", "double") else "add", found[number], wider)
+        return found
+
+    def _summed(self, sums: list[Val], begin: int, end: int) -> list[Val]:
+        """Sums with the products of a range of the registers along the depth."""
+        left, right = self.lines
+        halves, pieces = self.instruction.halves, self.instruction.pieces
+        row_tiles = 1 if self.rows.shared else self.rows.count // halves
+        for first in range(begin, end, pieces):
+            for row in range(row_tiles):
+                rows = [0 if self.rows.shared else row * halves + half for half in range(halves)]
+                a = [left[one][first + piece] for piece in range(pieces) for one in rows]
+                for column in range(self.columns.count):
+                    b = right[column][first : first + pieces]
+                    places = [one * self.across + self.column_number(column, side) for one in rows for side in range(2)]
+                    found = self.code.multiplied(self.instruction, a, b, [sums[place] for place in places])
+                    for place, one in zip(places, found, strict=True):
+                        sums[place] = one
+        return sums
+
+
+# --- number by number --------------------------------------------------------------------------
+
+
+class _NumberByNumber(_FragmentProduct):
+    """A product of numbers in shared memory: a row of it for each place along the depth, of a column of the left factor
+    and then a row of the right one, each in the order in which threads read it."""
+
+    def added(self, c: Fragments) -> list[Val]:
+        """The registers of the sums, of those of `c` and the products."""
+        self.total = c.type.component
+        self.type = register(self.total)
+        self.size = stored_bytes(self.type)
+        least = 16 // self.size
+        self.left = max(least, GROUPS * self.rows.count)
+        self.width = self.left + max(least, GROUPS * self.columns.count)
+        subgroups = self.code.geometry.subgroups
+        fitting = MOST_SHARED // (self.size * self.width * THREADS * subgroups)
+        step = max(1, min(self.depth.count, fitting))
+        sums = list(c.registers)
+        for first in range(0, self.depth.count, step):
+            self._put_and_add(sums, first, min(self.depth.count, first + step), step)
+        return sums
+
+    def _put_and_add(self, sums: list[Val], first: int, end: int, step: int) -> None:
+        """Add the products of some of the depth."""
+        code, w = self.code, self.code.w
+        places = 1 if self.depth.shared else THREADS * (end - first)
+        room = self.width * step * THREADS
+        base = code.shared(self.type, room * code.geometry.subgroups)
+        base = w.at(base, w.mul(w.value(code.subgroup), room * self.size)) if code.geometry.subgroups > 1 else base
+        code.subgroup_barrier()
+        for m, mode, begin in ((self.a, self.rows, 0), (self.b, self.columns, self.left)):
+            for number in range(first, end):
+                self._put(base, m, mode, begin, number, number - first)
+        code.subgroup_barrier()
+        with w.loop(0, places, 1, sums) as loop:
+            line = w.at(base, w.mul(loop.index, self.width * self.size))
+            loop.following = self._multiplied(line, list(loop.values))
+        sums[:] = loop.results
+
+    def _put(self, base: Val, m: Fragments, mode: DealtMode, begin: int, number: int, place: int) -> None:
+        """Put what the thread has at a number along the depth of all rows, or columns, of a factor."""
+        code, w = self.code, self.code.w
+        there = self.depth.exists(code, thread_of(code), number)
+        held = []
+        for outer in range(mode.count):
+            part = m.part(code, outer * self.depth.count + number)
+            (one,) = casts.cast(w, code.features, m.type.component, self.total, part)
+            held.append(one if there is None else w.select(there, one, zero(self.type)))
+        line = integer(0, "i32")
+        if not self.depth.shared:
+            line = w.add(thread_of(code), integer(THREADS * place, "i32"))
+        where = w.add(w.mul(line, integer(self.width, "i32")), integer(begin, "i32"))
+        if not mode.shared:
+            where = w.add(where, w.mul(group_of(code), integer(mode.count, "i32")))
+        address = w.at(base, w.mul(w.convert("zext", where, "i64"), self.size))
+        many = self._at_once(mode.count)
+        for start in range(0, mode.count, many):
+            w.store(w.join(held[start : start + many]), w.at(address, start * self.size), many * self.size)
+
+    def _at_once(self, count: int) -> int:
+        """How many numbers of `count` neighbours are loaded or stored together."""
+        return min(count & -count, max(1, 16 // self.size))
+
+    def _got(self, line: Val, first: Val | int, count: int) -> list[Val]:
+        """The numbers from a place of a line on."""
+        w = self.code.w
+        many = self._at_once(count)
+        offset = first * self.size if isinstance(first, int) else w.mul(w.convert("zext", first, "i64"), self.size)
+        address = w.at(line, offset)
+        found = []
+        for start in range(0, count, many):
+            held = w.load(wide(self.type, many), w.at(address, start * self.size), many * self.size)
+            found += [w.extract(held, number) for number in range(many)]
+        return found
+
+    def _multiplied(self, line: Val, sums: list[Val]) -> list[Val]:
+        """The sums with the products of a place along the depth."""
+        code, w = self.code, self.code.w
+        own = None if self.rows.shared else w.mul(group_of(code), integer(self.rows.count, "i32"))
+        a = self._got(line, 0 if own is None else own, self.rows.count)
+        count = self.columns.count
+        if self.columns.shared:
+            b = self._got(line, self.left, 1)
+        else:
+            first = w.add(w.mul(thread_of(code), integer(2 * count, "i32")), integer(self.left, "i32"))
+            found = self._got(line, first, 2 * count)
+            b = [zero(self.type)] * (2 * count)
+            for side in range(2):
+                for tile in range(count):
+                    b[self.column_number(tile, side)] = found[side * count + tile]
+        return [
+            self._added(a[row], b[column], sums[row * self.across + column])
+            for row in range(self.rows.count)
+            for column in range(self.across)
+        ]
+
+    def _added(self, a: Val, b: Val, c: Val) -> Val:
+        """a b + c; floats are rounded once or twice, which 003 leaves free."""
+        w = self.code.w
+        if self.total.family == "integer":
+            return w.add(w.mul(a, b), c)
+        return w.binary("fadd contract", w.binary("fmul contract", a, b), c)
