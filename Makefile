@@ -46,7 +46,7 @@ types: $(VENV)/ready-to-develop ## mypy, strict
 	@$(RUN) -m mypy
 
 bless: $(VENV)/ready-to-develop ## rewrite the golden files from today's output; read the difference before you commit
-	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli tests/test_readme.py
+	@GIRIH_BLESS=1 $(RUN) -m pytest tests/ir tests/cli tests/back/nvptx/test_golden.py tests/test_readme.py
 
 generate: $(VENV)/ready-to-develop ## write what is generated: reference, examples, grammar, pictures
 	@$(RUN) tools/generate_spirv_grammar.py
