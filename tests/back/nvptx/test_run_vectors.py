@@ -19,6 +19,9 @@ UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget"))
 UNSEEN = frozenset(("run.divergent",))
 """What a GPU cannot find: who does not come (docs/design/cuda.md). What else such a launch does is not said."""
 
+PARTS = 3
+"""Of how many parts of the functions `make test` takes one, of each file."""
+
 NOT_FOUND = {("cooperative_matrix_store_tensor", name) for name in ("aliasing", "blocks", "span")}
 """Functions that store several components to one element, which only the interpreter finds."""
 
@@ -32,9 +35,6 @@ def kernel(path: Path, name: str) -> PtxMachineKernel | None:
         return PtxMachineKernel(function)
     except CompileError:
         return None
-
-
-PARTS = 4
 
 
 @pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(PARTS)))

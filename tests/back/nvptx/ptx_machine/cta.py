@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.back.nvptx.ptx_machine.memory import Memory
     from tests.back.nvptx.ptx_machine.module import Launch
 
-_TURN = 5000
+_TURN = 500
 """After so many instructions of a group, another one has its turn: it may wait in a loop for what that one does."""
 
 

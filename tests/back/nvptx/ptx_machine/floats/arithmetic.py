@@ -67,7 +67,18 @@ def operate(name: str, form: Format, rounding: str, operands: Sequence[Array]) -
         if rounding != NEAREST:
             return _directed(name, rounding, wide).view(np.uint64)
         return (fma(*wide) if name == "fma" else _QUICK[name](*wide)).view(np.uint64)
-    return encoded(_ODD[name](*(decoded(one, form) for one in operands)), form, rounding)
+    given = [decoded(one, form) for one in operands]
+    found = _ODD[name](*given)
+    if rounding == DOWN and name in ("add", "sub", "fma"):
+        found = _below_zero(name, given, found)
+    return encoded(found, form, rounding)
+
+
+def _below_zero(name: str, given: Sequence[Array], found: Array) -> Array:
+    """Sums that are exactly 0 have a minus where they are rounded down, but for those of two positive zeros."""
+    first, second = (given[0] * given[1], given[2]) if name == "fma" else (given[0], given[1])
+    second = -second if name == "sub" else second
+    return np.where((found == 0) & (np.signbit(first) | np.signbit(second)), -0.0, found)
 
 
 def _directed(name: str, rounding: str, operands: Sequence[Array]) -> Array:

@@ -87,10 +87,10 @@ def encoded(values: Array, form: Format, rounding: str = NEAREST, *, finite: boo
     magnitude = np.abs(values)
     endless, nan = np.isinf(magnitude), np.isnan(magnitude)
     magnitude = np.where(endless | nan, 1.0, magnitude)
-    exponent = np.maximum(np.frexp(magnitude)[1] - 1, form.least)
+    exponent: Array = np.maximum(np.frexp(magnitude)[1].astype(np.int64) - 1, form.least)
     exponent[magnitude == 0] = form.least
     steps = _rounded(np.ldexp(magnitude, form.digits - 1 - exponent), rounding, negative)
-    held = ((exponent - form.least).astype(np.int64) << form.digits - 1) + steps.astype(np.int64) << form.unused
+    held: Array = (exponent - form.least << form.digits - 1) + steps.astype(np.int64) << form.unused
     held = np.where(endless, np.int64(1) << form.bits, held)
     infinity = form.most if form.infinity is None or finite else form.infinity
     kept = (rounding == ZERO) | ((rounding == DOWN) & ~negative) | ((rounding == UP) & negative)

@@ -115,6 +115,11 @@ def _in_turn(
     old = np.zeros(len(addresses), type.held)
     left = np.arange(len(addresses))
     while len(left):
+        if swapped is not None:
+            held = cta.memory.load(space, addresses[left], type.bytes, threads[left], words=True)
+            if not (held == new[left]).any():
+                old[left] = held
+                break
         _, first = np.unique(addresses[left], return_index=True)
         now = left[np.sort(first)]
         held = cta.memory.load(space, addresses[now], type.bytes, threads[now], words=name == "cas")

@@ -135,7 +135,7 @@ def high_part(a: Array, b: Array) -> Array:
 
 
 def divided(draft: Draft) -> Step:
-    """div and rem of integers. The quotient by 0, which no machine promises, has all bits set."""
+    """div and rem of integers. By 0, of which nothing is promised, the quotient has all bits set; the rest is all."""
     type = draft.type(*INTEGERS)
     slot = draft.result(type)
     a, b = draft.value(type), draft.value(type)
@@ -151,9 +151,7 @@ def divided(draft: Draft) -> Step:
             found = np.where((x < 0) != (safe < 0), -whole.view(type.array), whole.view(type.array))
         else:
             found = x // safe
-        result: Array = np.where(
-            none, y.dtype.type(0) if rest else ~y.dtype.type(0), x - found * safe if rest else found
-        ).view(type.held)
+        result: Array = np.where(none, x if rest else ~y, x - found * safe if rest else found).view(type.held)
         return result
 
     return draft.pure(slot, compute)
