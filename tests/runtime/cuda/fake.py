@@ -144,6 +144,7 @@ class FakeDriver:
         self.modules: list[bytes] = []
         self.launches: list[tuple[tuple[int, int, int], int, int]] = []
         self._thread = threading.local()
+        self._lock = threading.RLock()
         self._next = 0x1000
 
     # --- how it answers --------------------------------------------------------------------
@@ -154,18 +155,22 @@ class FakeDriver:
             return found
 
         def called(*given: Any) -> Given:
-            self.calls.append(name)
-            if name in self.failing:
-                return (self.failing[name],)
-            if self.lost is not None and name not in ("cuGetErrorName", "cuGetErrorString", "cuCtxGetCurrent"):
-                return (self.lost,)
-            try:
-                result = found(*given)
-            except _Refused as refused:
-                return (refused.result,)
-            return (OK, *result) if isinstance(result, tuple) else (OK, result)
+            with self._lock:
+                return self._called(name, found, given)
 
         return called
+
+    def _called(self, name: str, function: Callable[..., Any], given: Given) -> Given:
+        self.calls.append(name)
+        if name in self.failing:
+            return (self.failing[name],)
+        if self.lost is not None and name not in ("cuGetErrorName", "cuGetErrorString", "cuCtxGetCurrent"):
+            return (self.lost,)
+        try:
+            result = function(*given)
+        except _Refused as refused:
+            return (refused.result,)
+        return (OK, *result) if isinstance(result, tuple) else (OK, result)
 
     def new(self) -> int:
         """A new handle."""
