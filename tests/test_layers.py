@@ -193,7 +193,7 @@ ROOMS = {
     "back": Room(),
     "runtime.device": Room(("diagnostics", "ir", "spirv", "arguments")),
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
-    "runtime.compiled": Room((*KNOWN, "addressing", "arguments", "back.llvm.lower"), ARRAYS),
+    "runtime.compiled": Room((*KNOWN, "addressing", "arguments", "back.llvm.assemble", "back.llvm.lower"), ARRAYS),
     "runtime.cpu": Room(
         (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.compiled", "runtime.device"), ARRAYS
     ),

@@ -19,6 +19,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from girih.runtime.compiled.jit import Linked, link
 
 from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim
@@ -27,11 +28,10 @@ from girih.back.llvm.assemble import assembler
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.ir.core import Function
-from girih.runtime.compiled import slots
+from girih.runtime.compiled import jit, slots
 from girih.runtime.compiled.printing import PrintRecords
-from girih.runtime.cpu import jit, kernel
+from girih.runtime.cpu import kernel
 from girih.runtime.cpu.entry import KernelEntry
-from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.kernel import CpuKernel
 from girih.runtime.cpu.launcher import launcher
 from girih.runtime.cpu.pool import process_pool

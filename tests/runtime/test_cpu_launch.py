@@ -19,9 +19,9 @@ from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import InternalError
 from girih.runtime.compiled import slots
+from girih.runtime.compiled.jit import link
 from girih.runtime.cpu import entry
 from girih.runtime.cpu.executor import linked
-from girih.runtime.cpu.jit import link
 from girih.runtime.cpu.kernel import CpuKernel
 from tests.cases import long
 from tests.runtime.cpu_kernels import (

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import girih
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.ir.core import Function, Module
+from girih.runtime.compiled.jit import is_exported
 from girih.runtime.cpu import kernel as kernel_module
 from girih.runtime.cpu import launcher
 from girih.runtime.cpu.executor import linked
-from girih.runtime.cpu.jit import is_exported
 from girih.runtime.cpu.kernel import CpuKernel
 from tests.cases import long
 from tests.ops import corpus, vectors

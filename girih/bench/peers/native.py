@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble
-from girih.runtime.cpu.jit import Linked, link
+from girih.runtime.compiled.jit import Linked, link
 
 
 @dataclass(frozen=True, slots=True, eq=False)

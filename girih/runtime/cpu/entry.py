@@ -47,6 +47,7 @@ from girih.ir.types import (
     Type,
 )
 from girih.lazy_dataclass import dataclass
+from girih.runtime.compiled.functions import DEFINITION_WORDS, python_functions
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 
@@ -56,15 +57,12 @@ _KINDS = {
         ("K_BOOL", "K_INTEGER", "K_NARROW", "K_F32", "K_F64", "K_C32", "K_C64", "K_MEMREF", "K_GROUP", "K_UNUSUAL")
     )
 }
-# `PyMethodDef` of CPython, Include/methodobject.h: name, function, flags, documentation.
-_DEFINITION_WORDS = 4
-_METH_FASTCALL = 0x0080
 
 _INTEGERS = (np.int64, np.int32, np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
 """The integers of NumPy, in the order in which the machine code looks for them."""
 
 _DESCRIPTION = (
-    *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(_DEFINITION_WORDS)),
+    *(f"{of}_{k}" for of in ("RUN", "CALL") for k in range(DEFINITION_WORDS)),
     "D_KERNEL", "D_POOL", "D_WORKSPACE_BYTES", "D_SERIAL_GROUPS", "D_UNTIMED_GROUPS", "D_LEARNED", "D_WALL", "D_TURNS",
     "D_FLOAT32", "D_FLOAT64", "D_INTEGERS", *(f"D_INTEGER_{k}" for k in range(1, len(_INTEGERS))),
     "D_APART", "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
@@ -162,7 +160,7 @@ class KernelEntry:
         words = [kernel, pool, workspace, max(serial_groups, 1), untimed_groups, 0, 0, 0, *types]
         words += [int(_members_must_lie_apart(parameters)), len(parameters), 8 * slots, *described]
         functions = [addresses("girih_run"), addresses("girih_call")]
-        run, call = _functions(name.encode(), functions, words, code)
+        run, call = python_functions(name.encode(), functions, words, code)
         return KernelEntry(call if known_layout() else None, run)
 
 
@@ -170,33 +168,6 @@ def _members_must_lie_apart(parameters: Sequence[ParameterSpec]) -> bool:
     """Whether it matters which memory the members of groups share: `girih.arguments.sharing`."""
     groups = any(isinstance(spec.type, GroupType) for spec in parameters)
     return groups and any(spec.written for spec in parameters)
-
-
-def _functions(name: bytes, addresses: Sequence[int], words: Sequence[int], code: object) -> list[Any]:
-    """Python functions of code at addresses; their `self` is a description in 8-byte words, and the code itself.
-
-    A function refers to its definition as long as it exists, so the definitions lie in `self` too, in front of the
-    words: in a bytes object, whose memory neither moves nor goes before the last function.
-    """
-    words_bytes = 8 * (_DEFINITION_WORDS * len(addresses) + len(words))
-    memory = bytes(words_bytes + len(name) + 1)
-    place = _bytes_address(memory)
-    definitions = [word for address in addresses for word in (place + words_bytes, address, _METH_FASTCALL, 0)]
-    # Nobody else has seen these bytes yet.
-    ctypes.memmove(place, struct.pack(f"={words_bytes // 8}q", *definitions, *words) + name, words_bytes + len(name))
-    new = ctypes.pythonapi.PyCFunction_NewEx
-    new.restype = ctypes.py_object
-    new.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    self = (memory, code)
-    return [new(place + 8 * _DEFINITION_WORDS * k, self, None) for k in range(len(addresses))]
-
-
-def _bytes_address(content: bytes) -> int:
-    """The address of the contents of a bytes object."""
-    find = ctypes.pythonapi.PyBytes_AsString
-    find.restype = ctypes.c_void_p
-    find.argtypes = (ctypes.py_object,)
-    return int(find(content))
 
 
 @lru_cache(maxsize=1)

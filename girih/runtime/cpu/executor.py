@@ -114,7 +114,7 @@ def lowered(
 def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEFAULT_LIMITS) -> CpuKernel:
     """The kernel in memory, compiled now or before. Raises `CompileError` for a kernel that the target refuses."""
     from girih.runtime.cache import Cache, kernel_key
-    from girih.runtime.cpu.jit import for_debuggers
+    from girih.runtime.compiled.jit import for_debuggers
     from girih.runtime.cpu.kernel import CpuKernel
     from girih.runtime.cpu.machine import code_identity
 
@@ -131,7 +131,7 @@ def linked(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits = DEF
 
 def compiled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits) -> CompiledKernel:
     """The kernel with its object file, compiled now. Raises `CompileError` for a kernel that the target refuses."""
-    from girih.runtime.cpu.jit import for_debuggers
+    from girih.runtime.compiled.jit import for_debuggers
 
     made = lowered(function, cpu, checks, limits, lines=for_debuggers())
     return replace(made.kernel, object=assemble(made.text, cpu, made.optimize))
@@ -140,7 +140,7 @@ def compiled(function: Function, cpu: Cpu, checks: str, limits: DeviceLimits) ->
 def _kept(function: Function, cache: Cache, key: str) -> CpuKernel | None:
     """The kernel from the cache; None where it has no entry, or one that turns out to be of no use."""
     from girih.back.llvm.cpu.machine.abi import CompiledKernel
-    from girih.runtime.cpu.jit import link
+    from girih.runtime.compiled.jit import link
     from girih.runtime.cpu.kernel import CpuKernel
 
     kept = cache.get(key)

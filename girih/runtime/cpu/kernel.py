@@ -21,10 +21,10 @@ from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef, Type
 from girih.runtime.compiled import slots
+from girih.runtime.compiled.jit import Linked, link
 from girih.runtime.compiled.printing import PrintRecords
 from girih.runtime.compiled.record import finding_in
 from girih.runtime.cpu.entry import KernelEntry
-from girih.runtime.cpu.jit import Linked, link
 from girih.runtime.cpu.launcher import Launcher, launcher
 from girih.runtime.cpu.plain import PlainLaunch
 from girih.runtime.cpu.pool import process_pool

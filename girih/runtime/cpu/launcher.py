@@ -17,8 +17,8 @@ from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
+from girih.runtime.compiled.jit import Linked, is_exported, keep_forever, link
 from girih.runtime.cpu import entry, pool
-from girih.runtime.cpu.jit import Linked, is_exported, keep_forever, link
 
 SYMBOLS = ("girih_start", "girih_run", "girih_call")
 

@@ -183,7 +183,7 @@ class Pool:
 @lru_cache(maxsize=1)
 def process_pool() -> Pool:
     """The pool of this process. Raises `SettingError` for a `GIRIH_NUM_THREADS` that is not a number of threads."""
-    from girih.runtime.cpu.jit import keep_forever
+    from girih.runtime.compiled.jit import keep_forever
 
     asked = bool(os.environ.get("GIRIH_NUM_THREADS", "").strip())
     pool = Pool(thread_count(), asked=asked, spin=spin_time(Path("/")))

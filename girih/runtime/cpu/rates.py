@@ -7,7 +7,7 @@ from time import perf_counter
 
 from girih.back.llvm.assemble.assembler import Cpu, assemble
 from girih.lazy_dataclass import dataclass
-from girih.runtime.cpu.jit import link
+from girih.runtime.compiled.jit import link
 
 __all__ = ["dot_bf16_rate", "multiply_adds"]
 
