@@ -19,7 +19,6 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from girih.runtime.compiled.jit import Linked, link
 
 from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim
@@ -29,6 +28,7 @@ from girih.back.llvm.assemble.assembler import Cpu
 from girih.back.llvm.cpu.machine.abi import CompiledKernel
 from girih.ir.core import Function
 from girih.runtime.compiled import jit, slots
+from girih.runtime.compiled.jit import Linked, link
 from girih.runtime.compiled.printing import PrintRecords
 from girih.runtime.cpu import kernel
 from girih.runtime.cpu.entry import KernelEntry

@@ -8,6 +8,8 @@
 `place`          the device and the stream of a launch, by its arguments
 `regions`        the arrays of a launch, copied there and back or as they are
 `kernel`         a kernel: compiled, loaded and launched
+`quick`          launches like earlier ones in machine code, cuda_entry.ll
+`variant`        the variant of a kernel that a launch takes, and CUDA's grid
 `architectures`  the architecture that a target means
 `assembler`      PTX as machine code, by whichever assembler is there; `nvjitlink` is one of them
 `resources`      registers, spills, occupancy

@@ -29,7 +29,8 @@ class CudaExecutor:
     def __init__(
         self, function: Function, name: str, checks: str, limits: DeviceLimits, *, synchronous: bool | None = None
     ) -> None:
-        self._name, self._checks, self._limits, self._synchronous = name, checks, limits, synchronous
+        self._name, self._checks, self._limits = name, checks, limits
+        self._synchronous = _chosen(synchronous)
         self._kernel = CudaKernel(function, name, checks, limits)
         # Refusals come when a program is loaded, also where there is no GPU.
         self._kernel.compiled(usual_architecture(name))
@@ -53,17 +54,19 @@ class CudaExecutor:
         made = CudaExecutor.__new__(CudaExecutor)
         for name in ("_checks", "_kernel", "_limits", "_name"):
             setattr(made, name, getattr(self, name))
-        made._synchronous = options.get("synchronous")
+        made._synchronous = _chosen(options.get("synchronous"))
         made.call = made._call
         return made
 
     def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
-        chosen = self._synchronous
-        synchronous = os.environ.get(ENVIRONMENT) == "1" if chosen is None else chosen
-        self._kernel.launch(grid, arguments, synchronous=synchronous)
+        kernel = self._kernel
+        kernel.launch(grid, arguments, synchronous=self._synchronous)
+        if kernel.quick.call is not None and not self._synchronous:
+            self.call = kernel.quick.call
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """Nothing: `call` gives None."""
+        """Launch the kernel by Python: machine code does not know such a launch."""
+        self._call(grid, *arguments)
 
     def synchronize(self) -> None:
         """Wait for all launches of the kernel. Raises `KernelError` for what was found on their streams."""
@@ -74,6 +77,11 @@ class CudaExecutor:
         function = self._kernel.function
         with faults_in_words(function.name, function.span):
             return place_of(self._kernel.number, arguments, function.span).reach
+
+
+def _chosen(synchronous: bool | None) -> bool:
+    """Whether launches are waited for: as it was said, or as the environment says when a program is loaded."""
+    return os.environ.get(ENVIRONMENT) == "1" if synchronous is None else synchronous
 
 
 def _again(function: Function, name: str, checks: str, limits: DeviceLimits, synchronous: bool | None) -> CudaExecutor:

@@ -24,6 +24,7 @@ from girih.runtime.cuda.driver import call
 from girih.runtime.cuda.kept import CompiledFor, machine_code, ptx_kernel
 from girih.runtime.cuda.memory import FailureRecord
 from girih.runtime.cuda.place import LaunchPlace, place_of
+from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
 from girih.runtime.cuda.report import CAPTURE_HINT, NO_ASSEMBLER, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
@@ -39,9 +40,13 @@ class _Call:
     grid: Grid
     asked: Grid
     accepted: Sequence[Accepted]
+    given: Sequence[object]
+    variant: CudaVariant
 
-    def launch(self, record: FailureRecord, memory: slots.SlotMemory, types: Sequence[Type], prints: int) -> None:
-        """Ask the driver for the launch. Raises `CudaFault`."""
+    def launch(
+        self, record: FailureRecord, memory: slots.SlotMemory, types: Sequence[Type], prints: int = 0
+    ) -> slots.Slots:
+        """The slots with which the driver was asked for the launch. Raises `CudaFault`."""
         kernel = self.loaded.kernel
         filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
         filled.words[:4] = [*self.grid, record.device]
@@ -51,6 +56,7 @@ class _Call:
         parameters = (ctypes.c_void_p * len(listed))(*listed)
         call("cuLaunchKernel", self.loaded.handle, *self.asked, kernel.threads, 1, 1, kernel.shared_bytes,
              self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
+        return filled
 
 
 class CudaKernel:
@@ -70,6 +76,8 @@ class CudaKernel:
         self._kernels: dict[tuple[str, CudaVariant], PtxKernel] = {}
         self._loaded: dict[tuple[CudaDevice, CudaVariant], LoadedKernel] = {}
         self._lock = Lock()
+        self.quick = QuickCalls(function.name, self._specs)
+        """Launches that machine code makes, like those that were made here."""
 
     @property
     def subgroup_size(self) -> int:
@@ -106,7 +114,7 @@ class CudaKernel:
                 if 0 in grid:
                     return
                 place.stream.raise_found()
-                one = _Call(place, self._on(place.device, variant), grid, asked, accepted)
+                one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant)
                 self._run(one, synchronous=synchronous)
 
     def synchronize(self) -> None:
@@ -143,7 +151,9 @@ class CudaKernel:
         stream = one.place.stream
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
-            one.launch(record, ResidentMemory(stream), self._types, 0)
+            filled = one.launch(record, ResidentMemory(stream), self._types)
+            if one.variant == USUAL:
+                self.quick.note(PlannedLaunch(stream, one.loaded, filled.words, one.accepted, one.given))
             return
         if is_capturing(stream.handle):
             why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"

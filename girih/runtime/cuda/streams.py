@@ -8,6 +8,7 @@ stream, when somebody waits for it, or, as a warning, when the process ends.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import struct
 import sys
@@ -25,6 +26,9 @@ from girih.runtime.compiled.record import finding_in
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import CudaFault, NoCudaError, call
 from girih.runtime.cuda.memory import FailureRecord
+
+MOST_WATCHED = 256
+"""The kernels on one stream whose records machine code looks at."""
 
 DEFAULT_STREAM = 0
 """CUDA's default stream, which all blocking streams wait for."""
@@ -80,6 +84,13 @@ class LaunchStream:
     handle: int
     records: dict[LoadedKernel, KernelRecord] = field(default_factory=dict)
     lock: Any = field(default_factory=Lock)
+    watch: Any = field(default_factory=lambda: (ctypes.c_int64 * (1 + MOST_WATCHED))())
+    """The number of records, then their addresses, for machine code that looks at all; -1 where they are too many."""
+
+    @property
+    def watch_address(self) -> int:
+        """The address of `watch`, which stays while the stream does."""
+        return ctypes.addressof(self.watch)
 
     def record_of(self, loaded: LoadedKernel, function: Function) -> FailureRecord:
         """The record of a kernel here. Raises `CudaFault`."""
@@ -88,7 +99,16 @@ class LaunchStream:
             if known is None:
                 known = KernelRecord(self.device.records.take(), loaded, function)
                 self.records = {**self.records, loaded: known}
+                self._watch(known.record)
             return known.record
+
+    def _watch(self, record: FailureRecord) -> None:
+        count = self.watch[0]
+        if 0 <= count < MOST_WATCHED:
+            self.watch[1 + count] = record.host
+            self.watch[0] = count + 1
+        else:
+            self.watch[0] = -1
 
     def raise_found(self) -> None:
         """Raise `KernelError` with what earlier launches here have found, after the last of them has ended."""

@@ -151,3 +151,68 @@ class TorchType:
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
+
+
+class _Table(ctypes.Structure):
+    """DLPackExchangeAPI."""
+
+    _fields_ = (
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("older", ctypes.c_void_p),
+        ("functions", ctypes.c_void_p * 3), ("tell", ctypes.c_void_p), ("stream_of", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+class Exchanged(Tensor):
+    """A tensor whose type has DLPack's table of functions, as torch's have."""
+
+    negated = False
+
+    def is_neg(self) -> bool:
+        return self.negated
+
+    def tell(self) -> Any:
+        """What the table tells of it."""
+        self.__dlpack_type__ = np.dtype(getattr(ml_dtypes, self.dtype.name, self.dtype.name))
+        as_dlpack = ByDlpack.__new__(ByDlpack)
+        known = {"dtype": self.__dlpack_type__, "versioned": False, "streams": [], "address": self.data_ptr()}
+        vars(as_dlpack).update(vars(self) | known)
+        capsule = as_dlpack.__dlpack__(stream=1)
+        self.held = (as_dlpack, capsule)
+        return as_dlpack.held[2]
+
+
+Exchanged.__module__ = "torch"
+
+
+def give_table(fake: FakeDriver, torch: Any, *, major: int = 1) -> list[object]:
+    """Let `Exchanged` have a table, and the driver tell addresses of functions; what must be kept meanwhile."""
+
+    def tell(tensor: Any, out: int) -> int:
+        told = tensor.tell()
+        ctypes.memmove(out, ctypes.addressof(told), ctypes.sizeof(told))
+        return 0
+
+    def stream_of(kind: int, device: int, out: int) -> int:
+        ctypes.c_void_p.from_address(out).value = torch.chosen.stream
+        return 0 if kind == devices.CUDA else -1
+
+    def current(out: int) -> int:
+        ctypes.c_void_p.from_address(out).value = fake.stack[-1] if fake.stack else None
+        return 0
+
+    def launch(*given: Any) -> int:
+        result: int = int(fake.cuLaunchKernel(*(0 if one is None else one for one in given))[0])
+        return result
+
+    held: list[Any] = [
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(tell),
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(stream_of),
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(current),
+        ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)(launch),
+    ]
+    table = _Table(major, 3)
+    table.tell, table.stream_of, *addresses = (ctypes.cast(one, ctypes.c_void_p).value or 0 for one in held)
+    fake.addresses = dict(zip(("cuCtxGetCurrent", "cuLaunchKernel"), addresses, strict=True))
+    vars(torch)["Tensor"] = Tensor
+    Exchanged.__dlpack_c_exchange_api__ = _capsule(table, b"dlpack_exchange_api")  # type: ignore[attr-defined]
+    return [*held, table]

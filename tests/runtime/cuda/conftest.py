@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from girih.runtime.cuda import device, driver, kept, streams
+from girih.runtime.cuda import device, driver, kept, quick, streams
 from girih.runtime.cuda.assembler import Assembled
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
 
@@ -32,6 +32,7 @@ def install(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setattr(driver, "_OPENED", {})
     monkeypatch.setattr(device, "_OPENED", {})
     monkeypatch.setattr(streams, "_STREAMS", {})
+    quick._address.cache_clear()
     monkeypatch.setattr(kept, "assemblers", lambda: iter([PtxAsItIs()]))
     return fake
 

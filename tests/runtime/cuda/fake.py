@@ -143,6 +143,7 @@ class FakeDriver:
         self.links: dict[int, list[Any]] = {}
         self.modules: list[bytes] = []
         self.launches: list[tuple[tuple[int, int, int], int, int]] = []
+        self.addresses: dict[str, int] = {}
         self._thread = threading.local()
         self._lock = threading.RLock()
         self._next = 0x1000
@@ -182,6 +183,10 @@ class FakeDriver:
 
     def cuGetErrorString(self, result: Any) -> bytes:
         return str(result.name).lower().replace("_", " ").encode()
+
+    def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> Given:
+        assert version == 13000 and flags == 0
+        return self.addresses.get(name.decode(), 0), 0
 
     # --- devices ---------------------------------------------------------------------------
 

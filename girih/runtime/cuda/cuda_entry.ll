@@ -1,0 +1,489 @@
+; A launch on a GPU from Python, where it is like an earlier one: the same kinds, shapes and strides of arrays, on the same
+; device and stream. What Python found out then is a plan; this compares the arguments with plans, puts addresses and numbers
+; into a copy of the slots, and asks the driver. Arrays tell about themselves by DLPack's table of functions (dlpack.h 1.3,
+; `DLPackExchangeAPI`), which torch's tensors have.
+;
+; Each function is of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description: the
+; address of the table of plans. girih/runtime/cuda/quick.py writes both, and says what the results mean.
+
+@_Py_NoneStruct = external global i8
+@_Py_NotImplementedStruct = external global i8
+@_Py_FalseStruct = external global i8
+@_Py_TrueStruct = external global i8
+@PyLong_Type = external global i8
+@PyFloat_Type = external global i8
+
+declare ptr @PyBytes_AsString(ptr)
+declare ptr @PyTuple_GetItem(ptr, i64)
+declare i64 @PyLong_AsLongLong(ptr)
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_CallMethodObjArgs(ptr, ptr, ...)
+declare void @PyErr_Clear()
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare float @llvm.fabs.f32(float)
+
+; (grid, the arguments of the launch...): None where it was asked for, NotImplemented where no plan suits.
+define ptr @girih_cuda_call(ptr %self, ptr %given, i64 %count) {
+entry:
+  %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
+  %description = call ptr @PyBytes_AsString(ptr %held)
+  %words = getelementptr i8, ptr %description, i64 ${D_FIRST}
+  %table = load ptr, ptr %words
+  %plans = load i64, ptr %table
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %other ]
+  %more = icmp ult i64 %number, %plans
+  br i1 %more, label %look, label %unknown
+look:
+  %following = add i64 %number, 1
+  %plan_at = getelementptr ptr, ptr %table, i64 %following
+  %plan = load ptr, ptr %plan_at
+  %done = call i1 @launch(ptr %plan, ptr %given, i64 %count)
+  br i1 %done, label %none, label %other
+other:
+  br label %next
+none:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+unknown:
+  call void @Py_IncRef(ptr @_Py_NotImplementedStruct)
+  ret ptr @_Py_NotImplementedStruct
+}
+
+; Whether a plan suits and the driver took the launch; no exception is left.
+define internal i1 @launch(ptr %plan, ptr %given, i64 %count) {
+entry:
+  %context_out = alloca ptr
+  %parameters_at = getelementptr i8, ptr %plan, i64 ${P_PARAMETERS}
+  %parameters = load i64, ptr %parameters_at
+  %expected = add i64 %parameters, 1
+  %right = icmp eq i64 %expected, %count
+  br i1 %right, label %ask_context, label %bad
+bad:
+  ret i1 false
+ask_context:
+  %context_at = getelementptr i8, ptr %plan, i64 ${P_CONTEXT}
+  %current_at = getelementptr i8, ptr %plan, i64 ${P_GET_CURRENT}
+  %context = load ptr, ptr %context_at
+  %get_current = load ptr, ptr %current_at
+  %asked = call i32 %get_current(ptr %context_out)
+  %answered = icmp eq i32 %asked, 0
+  %here = load ptr, ptr %context_out
+  %same_context = icmp eq ptr %here, %context
+  %in_context = and i1 %answered, %same_context
+  br i1 %in_context, label %ask_stream, label %bad
+ask_stream:
+  %quiet = call i1 @quiet_stream(ptr %plan)
+  br i1 %quiet, label %begin, label %bad
+begin:
+  %slot_bytes_at = getelementptr i8, ptr %plan, i64 ${P_SLOT_BYTES}
+  %template_at = getelementptr i8, ptr %plan, i64 ${P_SLOTS}
+  %slot_bytes = load i64, ptr %slot_bytes_at
+  %template = load ptr, ptr %template_at
+  %slots = alloca i8, i64 %slot_bytes, align 16
+  call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %template, i64 %slot_bytes, i1 false)
+  %grid = load ptr, ptr %given
+  %has_grid = call i1 @grid(ptr %grid, ptr %slots)
+  br i1 %has_grid, label %bind_first, label %bad
+bind_first:
+  %range_bytes = mul i64 %parameters, ${RANGE_BYTES}
+  %ranges = alloca i8, i64 %range_bytes, align 16
+  %first = getelementptr i8, ptr %plan, i64 ${P_BYTES}
+  br label %next
+next:
+  %number = phi i64 [ 0, %bind_first ], [ %following, %bound ]
+  %parameter = phi ptr [ %first, %bind_first ], [ %after, %bound ]
+  %range = phi ptr [ %ranges, %bind_first ], [ %range_after, %bound ]
+  %more = icmp ult i64 %number, %parameters
+  br i1 %more, label %bind, label %compare
+bind:
+  %following = add i64 %number, 1
+  %object_at = getelementptr ptr, ptr %given, i64 %following
+  %object = load ptr, ptr %object_at
+  %range_after = call ptr @bind(ptr %plan, ptr %parameter, ptr %object, ptr %slots, ptr %range)
+  %fits = icmp ne ptr %range_after, null
+  %bytes_at = getelementptr i8, ptr %parameter, i64 ${Q_BYTES}
+  %bytes = load i64, ptr %bytes_at
+  %after = getelementptr i8, ptr %parameter, i64 %bytes
+  br i1 %fits, label %bound, label %bad
+bound:
+  br label %next
+compare:
+  %apart = call i1 @apart(ptr %ranges, ptr %range)
+  br i1 %apart, label %ask, label %bad
+ask:
+  %done = call i1 @ask_driver(ptr %plan, ptr %slots)
+  ret i1 %done
+}
+
+; Whether the current stream is the plan's, and no kernel has found anything there.
+define internal i1 @quiet_stream(ptr %plan) {
+entry:
+  %stream_out = alloca ptr
+  %device_at = getelementptr i8, ptr %plan, i64 ${P_DEVICE}
+  %function_at = getelementptr i8, ptr %plan, i64 ${P_STREAM_OF}
+  %stream_at = getelementptr i8, ptr %plan, i64 ${P_STREAM}
+  %watch_at = getelementptr i8, ptr %plan, i64 ${P_WATCH}
+  %device = load i32, ptr %device_at
+  %function = load ptr, ptr %function_at
+  %stream = load ptr, ptr %stream_at
+  %watch = load ptr, ptr %watch_at
+  %result = call i32 %function(i32 ${CUDA}, i32 %device, ptr %stream_out)
+  %told = icmp eq i32 %result, 0
+  br i1 %told, label %compare, label %failed
+failed:
+  call void @PyErr_Clear()
+  ret i1 false
+compare:
+  %current = load ptr, ptr %stream_out
+  %same = icmp eq ptr %current, %stream
+  br i1 %same, label %count, label %bad
+bad:
+  ret i1 false
+count:
+  %records = load i64, ptr %watch
+  %known = icmp sge i64 %records, 0
+  br i1 %known, label %next, label %bad
+next:
+  %number = phi i64 [ 0, %count ], [ %following, %look ]
+  %more = icmp slt i64 %number, %records
+  br i1 %more, label %look, label %good
+look:
+  %following = add i64 %number, 1
+  %record_at = getelementptr ptr, ptr %watch, i64 %following
+  %record = load ptr, ptr %record_at
+  %state = load atomic i32, ptr %record acquire, align 4
+  %empty = icmp eq i32 %state, 0
+  br i1 %empty, label %next, label %bad
+good:
+  ret i1 true
+}
+
+; Three sizes into the first slots, if CUDA has such a grid.
+define internal i1 @grid(ptr %grid, ptr %slots) {
+  %object_x = call ptr @PyTuple_GetItem(ptr %grid, i64 0)
+  %object_y = call ptr @PyTuple_GetItem(ptr %grid, i64 1)
+  %object_z = call ptr @PyTuple_GetItem(ptr %grid, i64 2)
+  %x = call i64 @PyLong_AsLongLong(ptr %object_x)
+  %y = call i64 @PyLong_AsLongLong(ptr %object_y)
+  %z = call i64 @PyLong_AsLongLong(ptr %object_z)
+  %y_at = getelementptr i64, ptr %slots, i64 1
+  %z_at = getelementptr i64, ptr %slots, i64 2
+  store i64 %x, ptr %slots
+  store i64 %y, ptr %y_at
+  store i64 %z, ptr %z_at
+  %less_x = sub i64 %x, 1
+  %less_y = sub i64 %y, 1
+  %less_z = sub i64 %z, 1
+  %has_x = icmp ult i64 %less_x, ${MOST_X}
+  %has_y = icmp ult i64 %less_y, ${MOST_YZ}
+  %has_z = icmp ult i64 %less_z, ${MOST_YZ}
+  %two = and i1 %has_x, %has_y
+  %all = and i1 %two, %has_z
+  ret i1 %all
+}
+
+; One argument into its slots, and the range of its addresses behind those of the arguments before; the place behind that,
+; or null where the argument does not suit.
+define internal ptr @bind(ptr %plan, ptr %parameter, ptr %object, ptr %slots, ptr %range) {
+entry:
+  %overflow = alloca i32
+  %slot_at = getelementptr i8, ptr %parameter, i64 ${Q_SLOT}
+  %least_at = getelementptr i8, ptr %parameter, i64 ${Q_LEAST}
+  %most_at = getelementptr i8, ptr %parameter, i64 ${Q_MOST}
+  %type_at = getelementptr i8, ptr %object, i64 8
+  %kind = load i64, ptr %parameter
+  %offset = load i64, ptr %slot_at
+  %slot = getelementptr i8, ptr %slots, i64 %offset
+  %type = load ptr, ptr %type_at
+  switch i64 %kind, label %bad [ i64 ${K_BOOL}, label %bool
+                                 i64 ${K_INTEGER}, label %integer
+                                 i64 ${K_F32}, label %f32
+                                 i64 ${K_F64}, label %f64
+                                 i64 ${K_NULL}, label %nothing
+                                 i64 ${K_ARRAY}, label %array ]
+bad:
+  ret ptr null
+good:
+  ret ptr %range
+bool:
+  %true = icmp eq ptr %object, @_Py_TrueStruct
+  %false = icmp eq ptr %object, @_Py_FalseStruct
+  %truth = zext i1 %true to i64
+  store i64 %truth, ptr %slot
+  %boolean = or i1 %true, %false
+  br i1 %boolean, label %good, label %bad
+integer:
+  %is_int = icmp eq ptr %type, @PyLong_Type
+  br i1 %is_int, label %whole, label %bad
+whole:
+  %value = call i64 @PyLong_AsLongLongAndOverflow(ptr %object, ptr %overflow)
+  store i64 %value, ptr %slot
+  %over = load i32, ptr %overflow
+  %least = load i64, ptr %least_at
+  %most = load i64, ptr %most_at
+  %held = icmp eq i32 %over, 0
+  %above = icmp sge i64 %value, %least
+  %below = icmp sle i64 %value, %most
+  %between = and i1 %above, %below
+  %fits = and i1 %held, %between
+  br i1 %fits, label %good, label %bad
+f32:
+  %is_single = icmp eq ptr %type, @PyFloat_Type
+  br i1 %is_single, label %single, label %bad
+single:
+  %wide = call double @PyFloat_AsDouble(ptr %object)
+  %narrow = fptrunc double %wide to float
+  %size = call float @llvm.fabs.f32(float %narrow)
+  %bits = bitcast float %narrow to i32
+  %extended = zext i32 %bits to i64
+  store i64 %extended, ptr %slot
+  %finite = fcmp olt float %size, 0x7FF0000000000000
+  br i1 %finite, label %good, label %bad
+f64:
+  %is_double = icmp eq ptr %type, @PyFloat_Type
+  br i1 %is_double, label %double, label %bad
+double:
+  %number = call double @PyFloat_AsDouble(ptr %object)
+  store double %number, ptr %slot
+  br label %good
+nothing:
+  %is_none = icmp eq ptr %object, @_Py_NoneStruct
+  br i1 %is_none, label %good, label %bad
+array:
+  %behind = call ptr @bind_array(ptr %plan, ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
+  ret ptr %behind
+}
+
+; An array of the plan's type, shape, strides and device: its address into the slot, the range of its addresses.
+define internal ptr @bind_array(ptr %plan, ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
+entry:
+  %tensor = alloca [48 x i8], align 8
+  %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${A_TYPE}
+  %tell_at = getelementptr i8, ptr %parameter, i64 ${A_TELL}
+  %place_at = getelementptr i8, ptr %parameter, i64 ${A_DEVICE}
+  %element_at = getelementptr i8, ptr %parameter, i64 ${A_ELEMENT}
+  %wanted_type = load ptr, ptr %wanted_type_at
+  %tell = load ptr, ptr %tell_at
+  %same_type = icmp eq ptr %type, %wanted_type
+  br i1 %same_type, label %ask, label %bad
+bad:
+  ret ptr null
+ask:
+  %plain = call i1 @plain(ptr %plan, ptr %object)
+  br i1 %plain, label %told, label %bad
+told:
+  %result = call i32 %tell(ptr %object, ptr %tensor)
+  %fine = icmp eq i32 %result, 0
+  br i1 %fine, label %look, label %failed
+failed:
+  call void @PyErr_Clear()
+  ret ptr null
+look:
+  ; DLTensor: data, device (two i32), number of modes (i32), element type (i32), shape, strides, offset in bytes.
+  %device_at = getelementptr i8, ptr %tensor, i64 8
+  %kind_at = getelementptr i8, ptr %tensor, i64 16
+  %shape_at = getelementptr i8, ptr %tensor, i64 24
+  %strides_at = getelementptr i8, ptr %tensor, i64 32
+  %offset_at = getelementptr i8, ptr %tensor, i64 40
+  %data = load i64, ptr %tensor
+  %device = load i64, ptr %device_at
+  %kind = load i64, ptr %kind_at
+  %shape = load ptr, ptr %shape_at
+  %strides = load ptr, ptr %strides_at
+  %offset = load i64, ptr %offset_at
+  %wanted_device = load i64, ptr %place_at
+  %wanted_kind = load i64, ptr %element_at
+  %same_device = icmp eq i64 %device, %wanted_device
+  %same_kind = icmp eq i64 %kind, %wanted_kind
+  %has_strides = icmp ne ptr %strides, null
+  %alike = and i1 %same_device, %same_kind
+  %whole = and i1 %alike, %has_strides
+  br i1 %whole, label %modes, label %bad
+modes:
+  %count_at = getelementptr i8, ptr %parameter, i64 ${A_MODES}
+  %first = getelementptr i8, ptr %parameter, i64 ${A_FIRST}
+  %count = load i64, ptr %count_at
+  br label %next
+next:
+  %number = phi i64 [ 0, %modes ], [ %following, %equal ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %mode, label %address
+mode:
+  %following = add i64 %number, 1
+  %twice = mul i64 %number, 2
+  %wanted_size_at = getelementptr i64, ptr %first, i64 %twice
+  %wanted_stride_at = getelementptr i64, ptr %wanted_size_at, i64 1
+  %size_at = getelementptr i64, ptr %shape, i64 %number
+  %stride_at = getelementptr i64, ptr %strides, i64 %number
+  %wanted_size = load i64, ptr %wanted_size_at
+  %wanted_stride = load i64, ptr %wanted_stride_at
+  %size = load i64, ptr %size_at
+  %stride = load i64, ptr %stride_at
+  %same_size = icmp eq i64 %size, %wanted_size
+  %same_stride = icmp eq i64 %stride, %wanted_stride
+  %any_stride = icmp slt i64 %wanted_stride, 0
+  %stride_fits = or i1 %same_stride, %any_stride
+  %mode_fits = and i1 %same_size, %stride_fits
+  br i1 %mode_fits, label %equal, label %bad
+equal:
+  br label %next
+address:
+  %mask_at = getelementptr i8, ptr %parameter, i64 ${A_ALIGNMENT}
+  %extent_at = getelementptr i8, ptr %parameter, i64 ${A_EXTENT}
+  %written_at = getelementptr i8, ptr %parameter, i64 ${A_WRITTEN}
+  %mask = load i64, ptr %mask_at
+  %extent = load i64, ptr %extent_at
+  %written = load i64, ptr %written_at
+  %begin = add i64 %data, %offset
+  %end = add i64 %begin, %extent
+  %rest = and i64 %begin, %mask
+  %aligned = icmp eq i64 %rest, 0
+  %there = icmp ne i64 %data, 0
+  %sound = and i1 %aligned, %there
+  br i1 %sound, label %store, label %bad
+store:
+  %end_at = getelementptr i64, ptr %range, i64 1
+  %use_at = getelementptr i64, ptr %range, i64 2
+  %after = getelementptr i64, ptr %range, i64 3
+  store i64 %begin, ptr %slot
+  store i64 %begin, ptr %range
+  store i64 %end, ptr %end_at
+  store i64 %written, ptr %use_at
+  ret ptr %after
+}
+
+; Whether a tensor asks for no gradient, and its elements are as they lie: what DLPack's table does not tell.
+define internal i1 @plain(ptr %plan, ptr %object) {
+entry:
+  %gradient_at = getelementptr i8, ptr %plan, i64 ${P_GRADIENT}
+  %negated_at = getelementptr i8, ptr %plan, i64 ${P_NEGATED}
+  %gradient = load ptr, ptr %gradient_at
+  %negated = load ptr, ptr %negated_at
+  %unasked = icmp eq ptr %gradient, null
+  br i1 %unasked, label %good, label %ask
+good:
+  ret i1 true
+ask:
+  %needed = call ptr @PyObject_GetAttr(ptr %object, ptr %gradient)
+  %free = call i1 @is_false(ptr %needed)
+  br i1 %free, label %more, label %bad
+more:
+  %turned = call ptr (ptr, ptr, ...) @PyObject_CallMethodObjArgs(ptr %object, ptr %negated, ptr null)
+  %straight = call i1 @is_false(ptr %turned)
+  ret i1 %straight
+bad:
+  ret i1 false
+}
+
+; Whether a new reference is to False; it is given back, and an error is cleared.
+define internal i1 @is_false(ptr %object) {
+entry:
+  %failed = icmp eq ptr %object, null
+  br i1 %failed, label %clear, label %compare
+clear:
+  call void @PyErr_Clear()
+  ret i1 false
+compare:
+  %false = icmp eq ptr %object, @_Py_FalseStruct
+  call void @Py_DecRef(ptr %object)
+  ret i1 %false
+}
+
+; Whether no array shares addresses with one that is written.
+define internal i1 @apart(ptr %ranges, ptr %behind) {
+entry:
+  br label %outer
+outer:
+  %one = phi ptr [ %ranges, %entry ], [ %one_after, %done ]
+  %more = icmp ult ptr %one, %behind
+  br i1 %more, label %look, label %good
+good:
+  ret i1 true
+look:
+  %one_after = getelementptr i64, ptr %one, i64 3
+  %one_end_at = getelementptr i64, ptr %one, i64 1
+  %one_use_at = getelementptr i64, ptr %one, i64 2
+  %begin = load i64, ptr %one
+  %end = load i64, ptr %one_end_at
+  %use = load i64, ptr %one_use_at
+  br label %inner
+inner:
+  %other = phi ptr [ %one_after, %look ], [ %other_after, %fine ]
+  %others = icmp ult ptr %other, %behind
+  br i1 %others, label %compare, label %done
+done:
+  br label %outer
+compare:
+  %other_after = getelementptr i64, ptr %other, i64 3
+  %other_end_at = getelementptr i64, ptr %other, i64 1
+  %other_use_at = getelementptr i64, ptr %other, i64 2
+  %other_begin = load i64, ptr %other
+  %other_end = load i64, ptr %other_end_at
+  %other_use = load i64, ptr %other_use_at
+  %before = icmp ult i64 %begin, %other_end
+  %after = icmp ult i64 %other_begin, %end
+  %meet = and i1 %before, %after
+  %either = or i64 %use, %other_use
+  %writes = icmp ne i64 %either, 0
+  %conflict = and i1 %meet, %writes
+  br i1 %conflict, label %bad, label %fine
+fine:
+  br label %inner
+bad:
+  ret i1 false
+}
+
+; cuLaunchKernel with the slots, and with the addresses in them that are parameters of their own.
+define internal i1 @ask_driver(ptr %plan, ptr %slots) {
+entry:
+  %count_at = getelementptr i8, ptr %plan, i64 ${P_POINTERS}
+  %list_at = getelementptr i8, ptr %plan, i64 ${P_POINTER_LIST}
+  %function_at = getelementptr i8, ptr %plan, i64 ${P_FUNCTION}
+  %threads_at = getelementptr i8, ptr %plan, i64 ${P_THREADS}
+  %shared_at = getelementptr i8, ptr %plan, i64 ${P_SHARED}
+  %stream_at = getelementptr i8, ptr %plan, i64 ${P_STREAM}
+  %launch_at = getelementptr i8, ptr %plan, i64 ${P_LAUNCH}
+  %count = load i64, ptr %count_at
+  %list = load ptr, ptr %list_at
+  %function = load ptr, ptr %function_at
+  %threads = load i32, ptr %threads_at
+  %shared = load i32, ptr %shared_at
+  %stream = load ptr, ptr %stream_at
+  %launch = load ptr, ptr %launch_at
+  %all = add i64 %count, 1
+  %values = alloca ptr, i64 %all, align 16
+  store ptr %slots, ptr %values
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %one ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %one, label %ready
+one:
+  %following = add i64 %number, 1
+  %offset_at = getelementptr i64, ptr %list, i64 %number
+  %value_at = getelementptr ptr, ptr %values, i64 %following
+  %offset = load i64, ptr %offset_at
+  %value = getelementptr i8, ptr %slots, i64 %offset
+  store ptr %value, ptr %value_at
+  br label %next
+ready:
+  %y_at = getelementptr i64, ptr %slots, i64 1
+  %z_at = getelementptr i64, ptr %slots, i64 2
+  %x = load i32, ptr %slots
+  %y = load i32, ptr %y_at
+  %z = load i32, ptr %z_at
+  %state = call ptr @PyEval_SaveThread()
+  %result = call i32 %launch(ptr %function, i32 %x, i32 %y, i32 %z, i32 %threads, i32 1, i32 1, i32 %shared,
+                             ptr %stream, ptr %values, ptr null)
+  call void @PyEval_RestoreThread(ptr %state)
+  %fine = icmp eq i32 %result, 0
+  ret i1 %fine
+}

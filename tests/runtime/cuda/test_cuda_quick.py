@@ -1,0 +1,295 @@
+"""Launches in machine code: those that are like earlier ones, and all others, which Python makes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih.runtime.cuda import quick
+from girih.runtime.cuda.kernel import CudaKernel
+from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
+from tests.runtime.cuda.fake import CUresult, FakeDriver
+from tests.runtime.cuda.test_cuda_launch import COPY, GROUPS, SCALE, kernel
+
+MANY = """
+func @many(%A: memref<f32x?x?>, %x: f32, %y: f64, %n: index, %k: i8, %yes: bool, %none: memref<i32x?>, %B: memref<f64>)
+    attributes {work_group_size=[32,1], subgroup_size=32} {
+    %zero = constant 0 : index
+    %one = constant 1 : index
+    store %x, %A[%n,%one]
+    %c = cast %k : f32
+    store %c, %A[%zero,%zero]
+    store %y, %B[]
+    if %yes {
+        store %c, %A[%one,%one]
+    }
+}
+"""
+
+
+class Counted:
+    """A driver with one GPU, torch with a table, and how many launches Python has made."""
+
+    def __init__(self, fake: FakeDriver, torch: Any) -> None:
+        self.fake, self.torch, self.by_python = fake, torch, 0
+
+    def tensor(self, content: Any, dtype: str = "float32", device: int = 0) -> Exchanged:
+        made = Exchanged(self.fake, np.asarray(content, dtype), device)
+        made.dtype = TorchType(dtype)  # type: ignore[assignment]
+        return made
+
+
+@pytest.fixture
+def counted(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    torch = torch_module(fake, fake.stream())
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(quick, "LAUNCHES", 2)
+    made = Counted(fake, torch)
+    launch = CudaKernel.launch
+
+    def counting(self: CudaKernel, *given: Any, **words: Any) -> None:
+        made.by_python += 1
+        launch(self, *given, **words)
+
+    monkeypatch.setattr(CudaKernel, "launch", counting)
+    fake.stack.append(0xC0)
+    held = give_table(fake, torch)
+    yield made
+    del Exchanged.__dlpack_c_exchange_api__, held  # type: ignore[attr-defined]
+
+
+def content(tensor: Exchanged) -> Any:
+    tensor.dtype = np.dtype(tensor.dtype.name)
+    return tensor.content
+
+
+def test_launches_like_earlier_ones_are_made_by_machine_code(counted: Counted) -> None:
+    launch = kernel(COPY)
+    for number in range(5):
+        a, b = counted.tensor(range(number, 32 + number), "int32"), counted.tensor([0] * 32, "int32")
+        launch[1 + number](a, b)
+        launch.synchronize()
+        assert content(b).tolist() == list(range(number, 32 + number))
+    assert counted.by_python == 2
+    assert [grid for grid, *_ in counted.fake.launches] == [(k, 1, 1) for k in range(1, 6)]
+
+
+def test_all_kinds_of_arguments(counted: Counted) -> None:
+    launch = kernel(MANY)
+    for number in range(4):
+        a = counted.tensor(np.zeros((3, 2), np.float32, order="F"))
+        b = counted.tensor(0.0, "float64")
+        launch(a, 0.1 * number, 1e300, 2, -3, number % 2 == 1, None, b)
+        launch.synchronize()
+        x = float(np.float32(0.1 * number))
+        assert content(a).tolist() == [[-3, 0], [0, -3 if number % 2 else 0], [0, x]]
+        assert float(content(b)) == 1e300
+    assert counted.by_python == 2
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        (1, 1),
+        (1, 1e39),
+        (1, np.float32(2)),
+        (2, 1),
+        (3, 2**31),
+        (3, True),
+        (4, 128),
+        (4, 5.0),
+        (5, 1),
+        (5, np.True_),
+        (6, 0),
+    ],
+)
+def test_other_numbers_are_left_to_python(counted: Counted, number: int, value: object) -> None:
+    """Python takes them or refuses them, as it does where there is no plan."""
+    launch, fresh = kernel(MANY), kernel(MANY)
+
+    def arguments() -> list[object]:
+        a, b = counted.tensor(np.zeros((3, 2), np.float32, order="F")), counted.tensor(0.0, "float64")
+        return [a, 0.5, 1.5, 2, 3, True, None, b]
+
+    def outcome(kernel: girih.Kernel) -> object:
+        given = arguments()
+        given[number] = value
+        try:
+            kernel(*given)
+            kernel.synchronize()
+        except (girih.LaunchError, girih.KernelError) as error:
+            return str(error)
+        return [content(one).tolist() for one in (given[0], given[7]) if isinstance(one, Exchanged)]
+
+    for _ in range(3):
+        launch(*arguments())
+    before = counted.by_python
+    assert before == 2 and outcome(launch) == outcome(fresh)
+    assert counted.by_python == before + 2, "machine code has made none of them"
+
+
+def test_other_shapes_get_plans_of_their_own(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    for round in range(3):
+        for size in (4, 7):
+            data = counted.tensor(np.ones(size, np.float32))
+            launch(2.0, data)
+            launch.synchronize()
+            assert content(data).tolist() == [2.0] * size
+        assert counted.by_python == min(2 * (round + 1), 3)
+    strided = counted.tensor(np.ones(8, np.float32)[::2])
+    launch(2.0, strided)
+    assert counted.by_python == 4
+
+
+@pytest.mark.parametrize("what", ["requires_grad", "negated", "freed", "type", "device", "count", "subclass", "host"])
+def test_what_machine_code_does_not_take(counted: Counted, what: str) -> None:
+    launch = kernel(SCALE)
+    for _ in range(3):
+        launch(2.0, counted.tensor(np.ones(4, np.float32)))
+    launches, odd = len(counted.fake.launches), counted.tensor(np.ones(4, np.float32))
+    given: list[object] = [2.0, odd]
+    if what in ("requires_grad", "negated", "freed"):
+        setattr(odd, what, True)
+    elif what == "type":
+        given[1] = counted.tensor(np.ones(4, np.float64), "float64")
+    elif what == "device":
+        odd.device = 1
+    elif what == "count":
+        given.append(1)
+    elif what == "host":
+        given[1] = np.ones(4, np.float32)
+    else:
+        odd.__class__ = type("Parameter", (Exchanged,), {"__module__": "torch"})
+    if what in ("host", "subclass"):
+        launch(*given)
+        assert len(counted.fake.launches) == launches + 1
+        return
+    with pytest.raises(girih.LaunchError):
+        launch(*given)
+        raise girih.LaunchError([]) if what == "negated" else AssertionError(what)
+    launch(2.0, counted.tensor(np.ones(4, np.float32)))
+    assert counted.by_python == 3, "the odd one"
+
+
+def test_a_grid_that_cuda_lacks_is_left_to_python(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    data = counted.tensor(np.ones(4, np.float32))
+    for _ in range(3):
+        launch(1.0, data)
+    launch[2, 0](1.0, data)
+    assert len(counted.fake.launches) == 3 and counted.by_python == 3
+    launch[1, 1, 70_000](1.0, data)
+    assert counted.fake.launches[-1][0] == (70_000, 1, 1) and counted.by_python == 4
+
+
+def test_arrays_that_overlap_are_left_to_python(counted: Counted) -> None:
+    launch = kernel(COPY)
+    a, b = (counted.tensor(range(32), "int32") for _ in range(2))
+    for _ in range(3):
+        launch(a, b)
+    modules = len(counted.fake.modules)
+    launch(a, a)
+    assert len(counted.fake.modules) == modules + 1, "the variant that takes nothing for granted"
+    shifted = counted.tensor(range(32), "int32")
+    shifted.address = a.address + 4
+    launch(a, shifted)
+    launch(a, b)
+    assert counted.by_python == 4
+
+
+def test_another_stream_or_context_is_left_to_python(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    data = counted.tensor(np.ones(4, np.float32))
+    for _ in range(3):
+        launch(1.0, data)
+    counted.torch.chosen.stream = counted.fake.stream()
+    for expected in (3, 3):
+        launch(1.0, data)
+        assert counted.by_python == expected and counted.fake.launches[-1][2] == counted.torch.chosen.stream
+    counted.fake.stack.clear()
+    launch(1.0, data)
+    assert counted.by_python == 4 and counted.fake.stack == []
+
+
+def test_findings_are_raised_before_a_launch(counted: Counted) -> None:
+    broken = COPY.replace("%A[%k]", "%A[%x]").replace("%a = load", "%x = add %k, %k : index\n        %a = load")
+    wrong, fine = kernel(broken), kernel(COPY)
+    a, b = (counted.tensor(range(64), "int32") for _ in range(2))
+    for _ in range(3):
+        fine(a, b)
+        wrong(a, b)
+    assert counted.by_python == 4
+    small = counted.tensor(range(32), "int32")
+    wrong(small, b)
+    counted.fake.cuStreamSynchronize(counted.torch.chosen.stream)
+    launches = len(counted.fake.launches)
+    with pytest.raises(girih.KernelError, match=r"run\.out_of_bounds"):
+        fine(a, b)
+    assert len(counted.fake.launches) == launches
+    fine(a, b)
+    assert len(counted.fake.launches) == launches + 1
+
+
+def test_a_launch_that_the_driver_refuses_is_told_in_words(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    data = counted.tensor(np.ones(4, np.float32))
+    for _ in range(3):
+        launch(1.0, data)
+    counted.fake.failing["cuLaunchKernel"] = CUresult.CUDA_ERROR_ILLEGAL_ADDRESS
+    with pytest.raises(girih.LaunchError, match=r"run\.cuda_lost"):
+        launch(1.0, data)
+
+
+def test_synchronous_launches_are_made_by_python(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    data = counted.tensor(np.ones(4, np.float32))
+    for _ in range(3):
+        launch(1.0, data)
+    launch.options(synchronous=True)(2.0, data)
+    assert content(data).tolist() == [2, 2, 2, 2]
+
+
+def test_kernels_with_groups_have_no_plans(counted: Counted) -> None:
+    launch = kernel(GROUPS)
+    for _ in range(4):
+        launch([counted.tensor([1], "int32")], counted.tensor([0], "int32"))
+    assert counted.by_python == 4 and launch.executor.call is not None
+
+
+def test_a_table_of_another_version_is_not_used(counted: Counted) -> None:
+    held = give_table(counted.fake, counted.torch, major=2)
+    launch = kernel(SCALE)
+    data = counted.tensor(np.ones(4, np.float32))
+    for _ in range(4):
+        launch(1.0, data)
+    assert counted.by_python == 4 and held
+
+
+def test_many_plans_are_enough(counted: Counted) -> None:
+    launch = kernel(SCALE)
+    for size in range(1, 2 * quick.MOST_PLANS):
+        launch(1.0, counted.tensor(np.ones(size, np.float32)))
+    python = counted.by_python
+    launch(1.0, counted.tensor(np.ones(2 * quick.MOST_PLANS - 1, np.float32)))
+    assert counted.by_python == python + 1
+
+
+def test_too_many_kernels_on_a_stream_are_looked_at_by_python(
+    counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from girih.runtime.cuda import streams
+
+    monkeypatch.setattr(streams, "MOST_WATCHED", 1)
+    launch, data = kernel(SCALE), counted.tensor(np.ones(4, np.float32))
+    for _ in range(3):
+        launch(1.0, data)
+    assert counted.by_python == 2
+    kernel(COPY)(counted.tensor([0] * 32, "int32"), counted.tensor([0] * 32, "int32"))
+    launch(1.0, data)
+    assert counted.by_python == 4
