@@ -198,9 +198,20 @@ ROOMS = {
         (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cache", "runtime.compiled", "runtime.device"), ARRAYS
     ),
     "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
+    "runtime.cuda.driver": Room(),
+    "runtime.cuda.code": Room((*KNOWN, "back.llvm", "runtime.cache", "runtime.cuda.driver")),
     "runtime.cuda": Room(
-        (*KNOWN, "arguments", "back.llvm", "runtime.cache", "runtime.compiled", "runtime.device"),
-        (*ARRAYS, "cuda"),
+        (
+            *KNOWN,
+            "arguments",
+            "back.llvm",
+            "runtime.cache",
+            "runtime.compiled",
+            "runtime.cuda.driver",
+            "runtime.cuda.code",
+            "runtime.device",
+        ),
+        ARRAYS,
     ),
     "runtime.opencl": Room(
         (*KNOWN, "arguments", "back.llvm", "back.spirv", "spirv", "runtime.cache", "runtime.device", "runtime.emitted"),

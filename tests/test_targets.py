@@ -16,7 +16,7 @@ import girih
 from girih.back.llvm.assemble.assembler import Cpu
 from girih.runtime import targets
 from girih.runtime.cpu import device, executor
-from girih.runtime.cuda.sass import can_show
+from girih.runtime.cuda.code.sass import can_show
 from girih.runtime.targets import CHECKS, FORMS, REMARKS_FORM, TARGETS, EmittedForm, no_form, resolve
 from girih.source import Source, Span
 

@@ -13,7 +13,7 @@ from girih.ir.limits import DeviceLimits
 from girih.ir.types import SCALARS, MatrixScope
 from girih.ops.tile import TILE_LANGUAGE
 from girih.runtime.cpu.machine import host_description
-from girih.runtime.cuda.sass import can_show
+from girih.runtime.cuda.code.sass import can_show
 from girih.runtime.targets import FOR_GPUS, FORMS, PROGRAM_FORM, TARGETS, EmittedForm
 from tests.cli.helpers import AXPBY, girih, write
 

@@ -11,10 +11,7 @@
 `quick`          launches like earlier ones in machine code, cuda_entry.ll
 `variant`        the variant of a kernel that a launch takes, and CUDA's grid
 `architectures`  the architecture that a target means
-`assembler`      PTX as machine code, by whichever assembler is there; `nvjitlink` is one of them
-`resources`      registers, spills, occupancy
-`kept`           kernels compiled for an architecture, kept on disk
-`sass`           machine code as text
+`code`           PTX and machine code: assemblers, what is kept on disk, what is shown
 `executor`       a kernel as something to be called
 `summary`        how devices execute the language
 `target`         the target

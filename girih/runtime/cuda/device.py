@@ -11,8 +11,8 @@ from typing import Any
 
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.lazy_dataclass import dataclass
+from girih.runtime.cuda.code.kept import MachineCode
 from girih.runtime.cuda.driver import CudaFault, call, driver
-from girih.runtime.cuda.kept import MachineCode
 from girih.runtime.cuda.memory import DeviceBlocks, KeptTables, PinnedRecords, relaxed_capture
 from girih.runtime.cuda.report import refuse
 from girih.source import NOWHERE, Span

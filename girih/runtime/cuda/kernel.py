@@ -19,14 +19,15 @@ from girih.lazy_dataclass import dataclass
 from girih.runtime.compiled import slots
 from girih.runtime.compiled.printing import PrintRecords
 from girih.runtime.cuda.architectures import architecture_on
+from girih.runtime.cuda.code.assembler import NO_ASSEMBLER
+from girih.runtime.cuda.code.kept import CompiledFor, machine_code, ptx_kernel
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import call
-from girih.runtime.cuda.kept import CompiledFor, machine_code, ptx_kernel
 from girih.runtime.cuda.memory import FailureRecord
 from girih.runtime.cuda.place import LaunchPlace, place_of
 from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
-from girih.runtime.cuda.report import CAPTURE_HINT, NO_ASSEMBLER, faults_in_words, refuse
+from girih.runtime.cuda.report import CAPTURE_HINT, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
 from girih.runtime.cuda.variant import Grid, hardware_grid, variant_of
 

@@ -77,4 +77,3 @@ def _refuse_fault(fault: CudaFault, name: str, span: Span) -> NoReturn:
 
 
 CAPTURE_HINT = "capture launches on arrays of the device only, after a first launch outside of the capture"
-NO_ASSEMBLER = "install nvJitLink with `pip install nvidia-nvjitlink`, or put ptxas of NVIDIA's toolkit on the path"

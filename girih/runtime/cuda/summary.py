@@ -8,7 +8,7 @@ from girih.back.llvm.nvptx.machine.architecture import ARCHITECTURES, NvidiaArch
 from girih.diagnostics import LaunchError
 from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, PARTS, SCALARS, Boolean, MatrixScope, Number
 from girih.runtime.cuda.architectures import DEFAULT, named
-from girih.runtime.cuda.assembler import assemblers
+from girih.runtime.cuda.code.assembler import assemblers
 from girih.runtime.cuda.device import CudaDevice, current_number, device_count, opened
 from girih.runtime.cuda.driver import CudaFault, NoCudaError, call
 from girih.runtime.device import ExecutionSummary

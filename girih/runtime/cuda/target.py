@@ -53,7 +53,7 @@ class CudaTarget:
             return lower(function, architecture, checks=checks, limits=limits).text
         kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
         if form == "sass":
-            from girih.runtime.cuda.sass import sass_of
+            from girih.runtime.cuda.code.sass import sass_of
 
             return sass_of(kernel, function.span)
         return kernel.ptx
@@ -61,7 +61,7 @@ class CudaTarget:
     def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:
         """The remarks on a kernel, which is compiled for them, and assembled where there is an assembler."""
         from girih.back.llvm.nvptx.compile import compile_kernel
-        from girih.runtime.cuda.kept import resource_remarks
+        from girih.runtime.cuda.code.kept import resource_remarks
 
         architecture, checks = self._architecture(), settings["checks"] == "bounds"
         kernel = compile_kernel(function, architecture, checks=checks, limits=limits)

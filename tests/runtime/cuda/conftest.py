@@ -7,8 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from girih.runtime.cuda import device, driver, kept, quick, streams
-from girih.runtime.cuda.assembler import Assembled
+from girih.runtime.cuda import device, driver, quick, streams
+from girih.runtime.cuda.code import kept
+from girih.runtime.cuda.code.assembler import Assembled
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
 
 

@@ -13,9 +13,9 @@ import pytest
 import girih
 from girih.back.llvm.nvptx.machine.architecture import ARCHITECTURES
 from girih.diagnostics import InternalError
-from girih.runtime.cuda import assembler, kept, nvjitlink, sass
-from girih.runtime.cuda.assembler import Assembled, AssemblyError, DriverAssembler, NvJitLink, Ptxas, assemble
-from girih.runtime.cuda.resources import KernelResources
+from girih.runtime.cuda.code import assembler, kept, nvjitlink, sass
+from girih.runtime.cuda.code.assembler import Assembled, AssemblyError, DriverAssembler, NvJitLink, Ptxas, assemble
+from girih.runtime.cuda.code.resources import KernelResources
 from tests.runtime.cuda import fake as fakes
 from tests.runtime.cuda.conftest import PtxAsItIs, install
 from tests.runtime.cuda.fake import CUresult, FakeDriver

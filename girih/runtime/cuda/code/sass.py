@@ -12,9 +12,8 @@ from pathlib import Path
 
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.diagnostics import CompileError, Diagnostic
-from girih.runtime.cuda.assembler import assemblers
-from girih.runtime.cuda.kept import machine_code
-from girih.runtime.cuda.report import NO_ASSEMBLER
+from girih.runtime.cuda.code.assembler import NO_ASSEMBLER, assemblers
+from girih.runtime.cuda.code.kept import machine_code
 from girih.source import Span
 
 COMMANDS = {"nvdisasm": ("--print-code", "--print-line-info"), "cuobjdump": ("--dump-sass",)}

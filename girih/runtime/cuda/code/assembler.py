@@ -17,8 +17,10 @@ from typing import Any, Protocol
 
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
-from girih.runtime.cuda import nvjitlink
+from girih.runtime.cuda.code import nvjitlink
 from girih.runtime.cuda.driver import CudaFault, NoCudaError, call, driver
+
+NO_ASSEMBLER = "install nvJitLink with `pip install nvidia-nvjitlink`, or put ptxas of NVIDIA's toolkit on the path"
 
 MOST_LOG = 16 * 1024
 """The bytes of a log of the driver that are kept."""

@@ -17,9 +17,9 @@ from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest, kernel_key
-from girih.runtime.cuda.assembler import assemble, assemblers
+from girih.runtime.cuda.code.assembler import assemble, assemblers
+from girih.runtime.cuda.code.resources import KernelResources
 from girih.runtime.cuda.driver import CudaFault, NoCudaError, call
-from girih.runtime.cuda.resources import KernelResources
 from girih.source import Span
 
 
