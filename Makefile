@@ -35,7 +35,7 @@ test-opencl: $(VENV)/ready-to-develop ## what needs an OpenCL driver that takes 
 test-aarch64: $(VENV)/ready-to-develop ## run vectors, kernels and launches on AArch64 under QEMU; about an hour on two cores
 	@$(RUN) -m tests.aarch64 --jobs $(JOBS)
 
-test-gpu: $(VENV)/ready-for-cuda ## what needs an NVIDIA GPU, in watched processes; a few minutes. PART, SAVE=--save
+test-gpu: $(VENV)/ready-to-develop $(VENV)/ready-to-launch ## what needs an NVIDIA GPU, in watched processes; a few minutes. PART, SAVE=--save
 	@$(RUN) -m tests.gpu $(addprefix --part ,$(PART)) $(SAVE)
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
@@ -99,9 +99,9 @@ $(VENV)/ready-to-develop: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[dev]'
 	@touch $@ $(VENV)/ready-to-run
 
-$(VENV)/ready-for-cuda: pyproject.toml | $(RUN)
-	@$(PIP) install --editable '.[dev,cuda]'
-	@touch $@ $(VENV)/ready-to-run $(VENV)/ready-to-develop
+$(VENV)/ready-to-launch: pyproject.toml | $(RUN)
+	@$(PIP) install --editable '.[cuda]'
+	@touch $@ $(VENV)/ready-to-run
 
 $(VENV)/ready-to-document: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[docs]'

@@ -42,8 +42,8 @@ as_written = pytest.mark.skipif(
 
 
 def as_text(ptx: str) -> str:
-    """PTX without the numbers of calls, which LLVM counts through all modules of a process."""
-    return re.sub(r"(// callseq) \d+", r"\1", ptx)
+    """PTX without its version, and without the numbers of calls, which LLVM counts through all modules of a process."""
+    return re.sub(r"(// callseq|\.version) [\d.]+", r"\1", ptx)
 
 
 def test_there_are_thirty() -> None:
