@@ -114,7 +114,7 @@ class CudaKernel:
                 self._refuse_freed(place, accepted)
                 if 0 in grid:
                     return
-                place.stream.raise_found()
+                place.stream.raise_found(self.function.name)
                 one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant)
                 self._run(one, synchronous=synchronous)
 

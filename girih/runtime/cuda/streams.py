@@ -110,17 +110,16 @@ class LaunchStream:
         else:
             self.watch[0] = -1
 
-    def raise_found(self) -> None:
-        """Raise `KernelError` with what earlier launches here have found, after the last of them has ended."""
+    def raise_found(self, name: str) -> None:
+        """Raise `KernelError` with what earlier launches here have found, after the last of them has ended.
+
+        `name` is that of the kernel that is to be launched now.
+        """
         if any(not one.record.is_empty for one in self.records.values()) and not is_capturing(self.handle):
             self.wait()
-            self.raise_written()
-
-    def raise_written(self) -> None:
-        """Raise `KernelError` with what is in the records, of which no launch is left to write one."""
-        found = self.take_found()
-        if found:
-            raise KernelError(found)
+            error = KernelError(self.take_found())
+            error.add_note(f"An earlier launch on this stream has left this; @{name} was not launched.")
+            raise error
 
     def take_found(self) -> list[Finding]:
         """What is in the records, which are empty then."""

@@ -246,6 +246,7 @@ def test_a_finding_is_raised_at_the_next_launch_on_its_stream(fake: FakeDriver) 
     with pytest.raises(girih.KernelError) as caught:
         other(2.0, data)
     (found,) = caught.value.findings
+    assert caught.value.__notes__ == ["An earlier launch on this stream has left this; @scale was not launched."]
     assert found.code == "run.out_of_bounds" and found.argument == "A" and found.shape == (32,)
     assert found.span.line == 7 and found.work_group == (0, 0, 0)
     other(2.0, data)

@@ -159,5 +159,5 @@ class DriverAssembler:
 
 def _file_identity(file: Path) -> str:
     """A file and what tells its version: starting it, or loading it, to ask takes far longer."""
-    status = file.resolve().stat()
+    status = file.stat()
     return f"{file}:{status.st_size}:{status.st_mtime_ns}"
