@@ -441,13 +441,15 @@ bad:
   ret i1 false
 }
 
-; cuLaunchKernel with the slots, and with the addresses in them that are parameters of their own.
+; cuLaunchKernel with the slots, and with the addresses in them that are parameters of their own. CTAs have several
+; work-groups along x each (PtxKernel.packed), of which the last one may have too many.
 define internal i1 @ask_driver(ptr %plan, ptr %slots) {
 entry:
   %count_at = getelementptr i8, ptr %plan, i64 ${P_POINTERS}
   %list_at = getelementptr i8, ptr %plan, i64 ${P_POINTER_LIST}
   %function_at = getelementptr i8, ptr %plan, i64 ${P_FUNCTION}
   %threads_at = getelementptr i8, ptr %plan, i64 ${P_THREADS}
+  %packed_at = getelementptr i8, ptr %plan, i64 ${P_PACKED}
   %shared_at = getelementptr i8, ptr %plan, i64 ${P_SHARED}
   %stream_at = getelementptr i8, ptr %plan, i64 ${P_STREAM}
   %launch_at = getelementptr i8, ptr %plan, i64 ${P_LAUNCH}
@@ -455,6 +457,7 @@ entry:
   %list = load ptr, ptr %list_at
   %function = load ptr, ptr %function_at
   %threads = load i32, ptr %threads_at
+  %packed = load i64, ptr %packed_at
   %shared = load i32, ptr %shared_at
   %stream = load ptr, ptr %stream_at
   %launch = load ptr, ptr %launch_at
@@ -477,7 +480,11 @@ one:
 ready:
   %y_at = getelementptr i64, ptr %slots, i64 1
   %z_at = getelementptr i64, ptr %slots, i64 2
-  %x = load i32, ptr %slots
+  %groups = load i64, ptr %slots
+  %past = add i64 %groups, %packed
+  %last = sub i64 %past, 1
+  %ctas = udiv i64 %last, %packed
+  %x = trunc i64 %ctas to i32
   %y = load i32, ptr %y_at
   %z = load i32, ptr %z_at
   %state = call ptr @PyEval_SaveThread()

@@ -55,7 +55,7 @@ class _Call:
         begin = filled.address
         listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
         parameters = (ctypes.c_void_p * len(listed))(*listed)
-        call("cuLaunchKernel", self.loaded.handle, *self.asked, kernel.threads, 1, 1, kernel.shared_bytes,
+        call("cuLaunchKernel", self.loaded.handle, *kernel.ctas(self.asked), kernel.threads, 1, 1, kernel.shared_bytes,
              self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
         return filled
 

@@ -52,9 +52,9 @@ _TELL, _STREAM_OF, _MAJOR = 40, 48, 1
 
 _KINDS = {name: k for k, name in enumerate(("K_BOOL", "K_INTEGER", "K_F32", "K_F64", "K_NULL", "K_ARRAY"))}
 _PLAN = (
-    "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_SHARED", "P_SLOTS", "P_SLOT_BYTES",
-    "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_LAUNCH", "P_GET_CURRENT", "P_GRADIENT", "P_NEGATED",
-    "P_PARAMETERS", "P_BYTES",
+    "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
+    "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_LAUNCH", "P_GET_CURRENT", "P_GRADIENT",
+    "P_NEGATED", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 _PARAMETER = ("Q_KIND", "Q_SLOT", "Q_BYTES")
 _INTEGER = (*_PARAMETER, "Q_LEAST", "Q_MOST")
@@ -165,7 +165,7 @@ class QuickCalls:
             return None
         listed = [
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
-            kernel.threads, kernel.shared_bytes, int(words.ctypes.data), words.nbytes,
+            kernel.threads, kernel.packed, kernel.shared_bytes, int(words.ctypes.data), words.nbytes,
             len(pointers), ctypes.addressof(pointers), first.stream_of, *functions,
             *(0 if name is None else id(name) for name in names), len(self._specs), *described,
         ]  # fmt: skip

@@ -57,7 +57,7 @@ class PtxMachineKernel:
             packed = np.append(packed, np.uint64(room.ctypes.data))
         assert len(packed) * 8 == kernel.parameter_bytes
         given = np.concatenate([packed, packed[list(kernel.pointers)]]).view(np.uint8)
-        done = module.launch(kernel.entry, grid, kernel.threads, given, kernel.shared_bytes, memory=keep)
+        done = module.launch(kernel.entry, kernel.ctas(grid), kernel.threads, given, kernel.shared_bytes, memory=keep)
         if record[0]:
             site = kernel.sites[int(record.view(np.int32)[1])]
             count = site.index_count + site.shape_count

@@ -32,6 +32,19 @@ func @many(%A: memref<f32x?x?>, %x: f32, %y: f64, %n: index, %k: i8, %yes: bool,
 """
 
 
+PRODUCTS = """
+func @products(%A: memref<f32x2x2x?>, %B: memref<f32x2x2x?>, %C: memref<f32x2x2x?>) {
+    %g = group_id.x : index
+    %a = subview %A[0:2,0:2,%g] : memref<f32x2x2>
+    %b = subview %B[0:2,0:2,%g] : memref<f32x2x2>
+    %c = subview %C[0:2,0:2,%g] : memref<f32x2x2>
+    %one = constant 1.0 : f32
+    %zero = constant 0.0 : f32
+    gemm %one, %a, %b, %zero, %c
+}
+"""
+
+
 class Counted:
     """A driver with one GPU, torch with a table, and how many launches Python has made."""
 
@@ -293,3 +306,15 @@ def test_too_many_kernels_on_a_stream_are_looked_at_by_python(
     kernel(COPY)(counted.tensor([0] * 32, "int32"), counted.tensor([0] * 32, "int32"))
     launch(1.0, data)
     assert counted.by_python == 4
+
+
+def test_packed_work_groups_are_fewer_ctas(counted: Counted) -> None:
+    """128 products of one thread each are a CTA: CUDA is asked for as many of these as it takes, the last not full."""
+    launch = kernel(PRODUCTS)
+    for groups in (1, 130, 256, 257):
+        a = np.asfortranarray(np.arange(4 * groups).reshape(2, 2, groups) % 5)
+        tensors = [counted.tensor(held) for held in (a, a, np.zeros_like(a))]
+        launch[groups](*tensors)
+        launch.synchronize()
+        assert (content(tensors[2]) == np.einsum("mkg,kng->mng", a, a)).all()
+    assert [grid for grid, *_ in counted.fake.launches] == [(1, 1, 1), (2, 1, 1), (2, 1, 1), (3, 1, 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from girih.analysis.effects import roots_of, written_parameters
@@ -9,7 +10,7 @@ from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val, integer
-from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
+from girih.back.llvm.lower.code import ExecutionPlace
 from girih.back.llvm.lower.launch.parameters import bind_parameters, promised_alignment, slot, slot_count
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
@@ -21,6 +22,8 @@ from girih.back.llvm.nvptx.machine.names import entry_name
 from girih.back.llvm.nvptx.machine.sizes import geometry_for
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.matrix.table import with_matrices
+from girih.back.llvm.nvptx.packing import packed_geometry, packing_of
+from girih.back.llvm.nvptx.place import place_of
 from girih.back.llvm.nvptx.table import BUT_MATRICES, CUDA
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
@@ -74,7 +77,10 @@ def _lowered(
     refuse_unknown(function, CUDA, "cuda")
     remarks = Remarks("cuda")
     geometry = geometry_for(function, limits, remarks)
-    threads = geometry.subgroups * geometry.subgroup_size
+    subgroup_size, threads = geometry.subgroup_size, geometry.subgroups * geometry.subgroup_size
+    packing = None if variant.linear else packing_of(function)
+    if packing is not None:
+        geometry, threads = packed_geometry(packing), packing.count * packing.threads
     entry = entry_name(function)
     module = ModuleText({})
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
@@ -89,9 +95,7 @@ def _lowered(
     w.location = debug.at(function.span)
     arguments = Val("%arguments", "ptr")
     grid = slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)
-    group = _counted(w, module, grid) if variant.linear else tuple(_special(w, f"ctaid.{axis}") for axis in "xyz")
-    thread = _special(w, "tid.x")
-    lane, subgroup = _place(w, thread, geometry)
+    here = place_of(w, grid, geometry, packing, linear=variant.linear)
     constants = constants_of(function)
     lowerings, own_matrices = with_matrices(function, geometry.subgroup_size, BUT_MATRICES, remarks)
     code = CudaCode(
@@ -107,22 +111,19 @@ def _lowered(
         checks=checks,
         debug=debug,
         place=ExecutionPlace(lanes=1),
-        group=(group[0], group[1], group[2]),
+        group=here.group,
         grid=grid,
         remarks=remarks,
-        thread=thread,
-        subgroup=subgroup,
-        lane=lane,
+        thread=here.thread,
+        subgroup=here.subgroup,
+        lane=here.lane,
         architecture=architecture,
         record=slot(w, arguments, RECORD_SLOT, "ptr"),
+        packing=packing,
+        slot=here.slot,
     )
     slots = bind_parameters(code, arguments, narrow=variant.narrow)
-    for number in pointers.values():
-        value = function.parameters[number].value
-        pointer = Val(f"%{_POINTER}{number}", "ptr")
-        code.set(value, replace(code.memref(value), pointer=pointer))
-        if variant.disjoint and value in changing:
-            w.give_away(pointer)
+    _take_pointers(code, pointers.values(), changing if variant.disjoint else set())
     if prints_of(function).sites:
         code.prints, code.print_step = slot(w, arguments, slots, "ptr"), w.alloca("i64", 1)
         w.store(integer(0), code.print_step, 8)
@@ -143,7 +144,8 @@ def _lowered(
         ptx="",
         architecture=architecture.name,
         threads=threads,
-        subgroup_size=geometry.subgroup_size,
+        packed=1 if packing is None else packing.count,
+        subgroup_size=subgroup_size,
         shared_bytes=shared,
         parameter_bytes=8 * slots,
         pointers=tuple(pointers),
@@ -172,6 +174,16 @@ def _pointers(function: Function) -> dict[int, int]:
     return found
 
 
+def _take_pointers(code: CudaCode, numbers: Iterable[int], changing: set[Value]) -> None:
+    """Let memrefs begin at the addresses that are parameters; those of what others may change are given away."""
+    for number in numbers:
+        value = code.function.parameters[number].value
+        pointer = Val(f"%{_POINTER}{number}", "ptr")
+        code.set(value, replace(code.memref(value), pointer=pointer))
+        if value in changing:
+            code.writer.give_away(pointer)
+
+
 def _changing(function: Function) -> set[Value]:
     """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
     roots = roots_of(function)
@@ -187,34 +199,6 @@ def _declared(parameter: Parameter, number: int, variant: CudaVariant, changing:
     if variant.disjoint:
         words += ["noalias", *([] if parameter.value in changing else ["readonly"])]
     return " ".join([*words, f"align {promised_alignment(parameter, parameter.type)}", f"%{_POINTER}{number}"])
-
-
-def _special(w: NvptxWriter, name: str) -> Val:
-    """A special register as an index."""
-    held = w.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32")
-    return w.convert("zext", held, "i64")
-
-
-def _counted(w: NvptxWriter, module: ModuleText, grid: tuple[Val, Val, Val]) -> tuple[Val, ...]:
-    """The place of a work-group by its number, x first; those behind the last one of the grid end at once.
-
-    The number is spread over x and y of CUDA's grid, of which there may be a few too many.
-    """
-    x, y, z = grid
-    number = w.add(_special(w, "ctaid.x"), w.mul(_special(w, "nctaid.x"), _special(w, "ctaid.y")))
-    with w.when(w.compare("uge", number, w.mul(w.mul(x, y), z))):
-        module.declare("llvm.nvvm.exit", "void", ())
-        w.run("llvm.nvvm.exit")
-        w.unreachable()
-    line = w.binary("udiv", number, x)
-    return w.binary("urem", number, x), w.binary("urem", line, y), w.binary("udiv", line, y)
-
-
-def _place(w: NvptxWriter, thread: Val, geometry: KernelGeometry) -> tuple[Val, Val]:
-    """The lane of a thread, an i32, and the number of its subgroup, an i64."""
-    size = geometry.subgroup_size
-    lane = w.convert("trunc", w.binary("and", thread, integer(size - 1)), "i32")
-    return lane, w.binary("lshr", thread, integer(size.bit_length() - 1))
 
 
 def _lay_out(code: CudaCode) -> int:

@@ -6,10 +6,11 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.nvptx import printing, sharing
+from girih.back.llvm.nvptx.collective import lowerings as collective
 from girih.back.llvm.nvptx.machine.code import CudaCode
 
 _SHARED: Lowerings[CudaCode] = ONE_LANE
-BUT_MATRICES = _SHARED.replaced(sharing.LOWERINGS.joined(printing.LOWERINGS))
+BUT_MATRICES = _SHARED.replaced(sharing.LOWERINGS.joined(printing.LOWERINGS, collective.LOWERINGS))
 """How everything but matrices is lowered for NVPTX; how they are, is chosen for each kernel (`matrix.table`)."""
 
 CUDA = BUT_MATRICES.joined(SOFT_MATRICES)

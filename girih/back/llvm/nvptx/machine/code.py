@@ -32,6 +32,17 @@ SHARED = pointer(3)
 MEMORY = Val("@girih_local", SHARED)
 """The memory that a work-group shares; how much there is, a launch says."""
 
+
+@dataclass(frozen=True, slots=True)
+class PackedWorkGroups:
+    """Work-groups that a CTA executes side by side: so many neighbours along x, with so many threads and bytes of
+    shared memory each."""
+
+    count: int
+    threads: int
+    bytes: int
+
+
 _ALL = -1
 _WORD = 8
 """The bytes of a part that goes from one work-item to another through memory."""
@@ -50,6 +61,10 @@ class CudaCode(FragmentCode):
     """The address of the memory for the records of prints; None in kernels without."""
     print_step: Val | None = None
     """Where the thread counts the steps of prints (`girih.analysis.prints`)."""
+    packing: PackedWorkGroups | None = None
+    """How work-groups are packed; the threads, their numbers and barriers are those of one of them."""
+    slot: Operand = 0
+    """The number of the work-group among those that are packed."""
     arrays: dict[str, int] = field(default_factory=dict)
     """The bytes of the arrays that the work-group shares besides local memory, by what is in them."""
 
@@ -176,6 +191,14 @@ class CudaCode(FragmentCode):
         self.arrays[name] = max(size, self.arrays.get(name, 0))
         begin = Val(f"@{array_begin(name)}", "ptr")
         return self.w.at(MEMORY, self.w.pure("i64", f"load i64, {begin}, align 8", (begin,)))
+
+    def own_array(self, name: str, size: int) -> Val:
+        """The address of an array as above that each of several packed work-groups has for itself."""
+        if self.packing is None:
+            return self.array(name, size)
+        assert size <= self.packing.bytes, "packed work-groups have the memory that they need"
+        memory = self.array(name, self.packing.count * self.packing.bytes)
+        return self.w.at(memory, self.w.mul(self.slot, self.packing.bytes))
 
     def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
         """A work-group's or a device's. Wider accesses are `""`; girih.back.llvm.nvptx.atomics makes them so."""

@@ -39,11 +39,11 @@ USUAL = CudaVariant()
 class PtxKernel:
     """A kernel in PTX, before it is assembled.
 
-    `entry` is its name there. A launch has `threads` threads along x in each work-group and `shared_bytes` of dynamic
-    shared memory. Its first parameter are `parameter_bytes` bytes: slots as `girih.back.llvm.lower.launch.slots` lists
-    them. The others are the addresses that the slots with the numbers `pointers` have, each as a parameter of its own:
-    of these alone LLVM can know that they share no memory. `sites` are the checks by their number in the failure record
-    (`girih.back.llvm.lower.launch.record`).
+    `entry` is its name there. A launch has `threads` threads along x in each CTA, which executes `packed` work-groups
+    that are neighbours along x, and `shared_bytes` of dynamic shared memory. Its first parameter are `parameter_bytes`
+    bytes: slots as `girih.back.llvm.lower.launch.slots` lists them. The others are the addresses that the slots with
+    the numbers `pointers` have, each as a parameter of its own: of these alone LLVM can know that they share no memory.
+    `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
     """
 
     name: str
@@ -51,12 +51,18 @@ class PtxKernel:
     ptx: str
     architecture: str
     threads: int
+    packed: int
     subgroup_size: int
     shared_bytes: int
     parameter_bytes: int
     pointers: tuple[int, ...]
     sites: tuple[Site, ...]
     remarks: tuple[Diagnostic, ...] = ()
+
+    def ctas(self, grid: tuple[int, int, int]) -> tuple[int, int, int]:
+        """The grid of CTAs for a grid of work-groups; threads of the last ones that have no work-group end at once."""
+        x, y, z = grid
+        return -(-x // self.packed), y, z
 
     def to_bytes(self) -> bytes:
         """The kernel as bytes, without its remarks."""
@@ -76,5 +82,6 @@ class PtxKernel:
 
 
 _PLAIN = (
-    "name", "entry", "ptx", "architecture", "threads", "subgroup_size", "shared_bytes", "parameter_bytes", "pointers",
+    "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
+    "shared_bytes", "parameter_bytes", "pointers",
 )  # fmt: skip

@@ -16,6 +16,8 @@ MOST_BYTES = 16
 _SYSTEM = {"add": "add.u{}", "min": "min.s{}", "max": "max.s{}", "and": "and.b{}", "or": "or.b{}", "xor": "xor.b{}"}
 """The updates of PTX, with the number of bits (PTX ISA "atom")."""
 _REGISTER = {32: "r", 64: "l"}
+_CTA_BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
+_WARP_BARRIER = "llvm.nvvm.bar.warp.sync"
 
 
 class NvptxWriter(Writer):
@@ -26,6 +28,8 @@ class NvptxWriter(Writer):
         """Whether neighbouring elements are known to be accessed at multiples of 16 bytes, or of all of them."""
         self._apart = True
         """Whether something was written since the last barrier that other threads might see, or that branches."""
+        self.members: Val | None = None
+        """The mask of the threads of a warp that come together at barriers; None where all of the CTA do."""
         super().__init__(module, header)
 
     # --- loops ---------------------------------------------------------------------------
@@ -78,16 +82,17 @@ class NvptxWriter(Writer):
 
     def barrier(self) -> None:
         """Wait for all threads of the work-group, where anything was written since they last waited."""
-        if self._apart:
-            name = "llvm.nvvm.barrier.cta.sync.aligned.all"
-            self.module.declare(name, "void", ("i32",))
-            self.run(name, integer(0, "i32"))
-            self._apart = False
+        if not self._apart:
+            return
+        name = _CTA_BARRIER if self.members is None else _WARP_BARRIER
+        self.module.declare(name, "void", ("i32",))
+        self.run(name, integer(0, "i32") if self.members is None else self.members)
+        self._apart = False
 
     def end(self) -> None:
         """End the function: a barrier right before its end keeps nothing apart."""
         last = self._out[-1]
-        if not self._apart and isinstance(last, str) and "barrier.cta.sync" in last:
+        if not self._apart and isinstance(last, str) and (_CTA_BARRIER in last or _WARP_BARRIER in last):
             self._out.pop()
         self.ret()
         self.finish()

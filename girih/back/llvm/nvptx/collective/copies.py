@@ -1,0 +1,151 @@
+"""Factors of a product on their way to shared memory, where they lie in the type in which the product is computed.
+
+Threads load several pieces before they store the first one, so that many bytes are on their way at a time. Where the
+number of pieces is no multiple of the number of threads, the last ones copy the last piece again: a branch would cost
+more. So all threads of the work-group must execute the copy, and nothing else may write there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from girih.back.llvm.emit.text import Operand, Val, wide
+from girih.back.llvm.lower.collective.views import View
+from girih.back.llvm.lower.one_lane.linalg.target import CollectiveNumbers
+from girih.back.llvm.numbers.rounding import from_memory
+from girih.back.llvm.numbers.values import memory_type
+from girih.back.llvm.nvptx.collective.pieces import ACCESS, at_once, in_two_ways, is_aligned, suits
+from girih.back.llvm.nvptx.collective.tiles import FactorLayout
+from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.lazy_dataclass import dataclass
+
+_LOADS = 16
+"""How many pieces a thread loads before it stores them."""
+
+_MOST_STEPS = 64
+"""So many pieces of a thread are written out; more are a loop."""
+
+_NARROW = 4
+"""How many elements a thread loads at once where they go one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFactor:
+    """A factor with `lines` and `depth` as its modes, and the place of its copy."""
+
+    view: View
+    layout: FactorLayout
+    place: Val
+
+    @property
+    def near(self) -> int:
+        """The mode whose elements are neighbours in the copy."""
+        return 1 if self.layout.along_depth else 0
+
+    @property
+    def runs(self) -> tuple[int, int]:
+        """How many elements lie one behind the other in both memories, and how many such runs there are."""
+        layout = self.layout
+        run, count = (layout.depth, layout.lines) if layout.along_depth else (layout.lines, layout.depth)
+        whole = self.view.strides[1 - self.near] == run == layout.pitch
+        return (run * count, 1) if whole else (run, count)
+
+    @property
+    def wide(self) -> int:
+        """How many elements are copied at once where addresses are aligned."""
+        neighbours = suits(self.view) and self.view.strides[self.near] == 1
+        return at_once(self.view.element, self.runs[0]) if neighbours else 1
+
+    def is_aligned(self, code: CudaCode) -> Val:
+        """Whether its pieces are aligned."""
+        view = self.view
+        if self.runs[1] == 1:
+            view = View(view.element, view.pointer, (), (), view.name, view.local)
+        elif self.near:
+            view = view.turned(True)
+        return is_aligned(code, view, self.wide)
+
+    def steps(self, count: int, threads: int) -> int:
+        """How many pieces of `count` elements a thread copies."""
+        run, runs = self.runs
+        return -(-run * runs // (count * threads))
+
+    def load(self, code: CudaCode, number: Val, count: int) -> tuple[Val, Val]:
+        """A piece as it is in memory, and where it goes."""
+        w, (run, runs), element = code.w, self.runs, self.view.element
+        if runs == 1:
+            position, line = w.mul(number, count), w.value(0)
+        else:
+            position = w.mul(w.binary("urem", number, w.value(run // count)), count)
+            line = w.binary("udiv", number, w.value(run // count))
+        here = w.add(w.mul(position, self._step), w.mul(line, self.view.strides[1 - self.near]))
+        source = w.at(self.view.pointer, w.mul(here, element.size))
+        goal = w.at(self.place, w.mul(w.add(position, w.mul(line, self.layout.pitch)), self.layout.size))
+        return w.load(wide(memory_type(element), count), source, min(ACCESS, count * element.size)), goal
+
+    @property
+    def _step(self) -> Operand:
+        return self.view.strides[self.near]
+
+    def store(self, numbers: CollectiveNumbers, held: Val, goal: Val, count: int) -> None:
+        """Store a piece in the type in which the product is computed."""
+        code, element = numbers.code, self.view.element
+        (part,) = numbers.widened(element, (from_memory(code.w, code.features, element, held),))
+        code.w.store(part, goal, min(ACCESS, count * self.layout.size))
+
+
+def copy(code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFactor], threads: int) -> None:
+    """Let the threads copy factors; they have to come together before they read the copies."""
+    several = [one for one in factors if one.wide > 1]
+    aligned = None
+    for one in several:
+        aligned = code.w.both(aligned, one.is_aligned(code))
+    in_two_ways(
+        code,
+        aligned,
+        lambda: _copy(code, numbers, [(one, one.wide) for one in factors], threads),
+        lambda: _copy(code, numbers, [(one, 1) for one in factors], threads, few=aligned is not None),
+    )
+
+
+def _copy(
+    code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[tuple[CopiedFactor, int]], threads: int,
+    *, few: bool = False,
+) -> None:  # fmt: skip
+    """Copy factors in pieces of so many elements each; with `few`, in short code."""
+    w = code.w
+    steps = [one.steps(count, threads) for one, count in factors]
+    most = _NARROW if few else _LOADS
+    if sum(steps) <= (most if few else _MOST_STEPS):
+        loads = [
+            _load(code, one, count, w.add(code.thread, number * threads), last=number == total - 1)
+            for (one, count), total in zip(factors, steps, strict=True)
+            for number in range(total)
+        ]
+        _in_batches(numbers, loads, most)
+        return
+    for (one, count), total in zip(factors, steps, strict=True):
+        with w.loop(0, total, most) as loop:
+            first = w.add(code.thread, w.mul(loop.index, threads))
+            loads = [_load(code, one, count, w.add(first, k * threads), last=True) for k in range(most)]
+            _in_batches(numbers, loads, most)
+
+
+Loading = Callable[[], tuple[Val, Val, CopiedFactor, int]]
+"""A piece that is loaded, where it goes, and the factor and the number of elements that it is of."""
+
+
+def _load(code: CudaCode, one: CopiedFactor, count: int, number: Val, *, last: bool) -> Loading:
+    run, runs = one.runs
+
+    def loaded() -> tuple[Val, Val, CopiedFactor, int]:
+        inside = code.w.smaller(number, run * runs // count - 1) if last else number
+        return (*one.load(code, inside, count), one, count)
+
+    return loaded
+
+
+def _in_batches(numbers: CollectiveNumbers, loads: Sequence[Loading], most: int) -> None:
+    for begin in range(0, len(loads), most):
+        for held, goal, one, count in [load() for load in loads[begin : begin + most]]:
+            one.store(numbers, held, goal, count)

@@ -1,0 +1,152 @@
+"""Matrix products of a work-group, c := alpha op1(a) op2(b) + beta c, by copies of their factors in shared memory.
+
+Factors of known sizes that fit are copied whole (`small`). Of others a block of the target is computed at a time, from
+blocks of the factors (`girih.back.llvm.nvptx.collective.blocks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from girih.back.llvm.emit.text import Val
+from girih.back.llvm.lower.collective.views import View, computing
+from girih.back.llvm.lower.one_lane.linalg.dealing import thread_count
+from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
+from girih.back.llvm.nvptx.collective.copies import CopiedFactor, copy
+from girih.back.llvm.nvptx.collective.pieces import PLAIN
+from girih.back.llvm.nvptx.collective.products import SharedFactor, no_sums, tile_pieces, tile_sums, write_tile
+from girih.back.llvm.nvptx.collective.tiles import FactorLayout, ProductTiling, tiling
+from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.ir.core import Function
+from girih.ir.types import Extent, MemRef, Number
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.linalg import Gemm
+from girih.ops.tile.memory import Alloca
+
+FACTOR_BYTES = 64 * 1024
+"""The memory that factors are copied to whole."""
+
+_LEFT_BYTES = 8 * 1024
+"""The shared memory that is left for what else a kernel shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallProduct:
+    """A product of factors of known sizes, whose copies fit: its layouts, and whether it is computed as its transpose.
+
+    The target then has neighbours along its rows: its transpose is the product of the transposes of the factors, the
+    right one first.
+    """
+
+    rows: FactorLayout
+    columns: FactorLayout
+    turned: bool
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the copies."""
+        return -(-(self._left + self.columns.elements * self.columns.size) // 16) * 16
+
+    @property
+    def _left(self) -> int:
+        return -(-self.rows.elements * self.rows.size // 16) * 16
+
+    def tiling(self, threads: int | None) -> ProductTiling:
+        """The tiles of so many threads, or of as many as suit."""
+        return tiling(self.rows, self.columns, threads)
+
+    def places(self, code: CudaCode, memory: Val) -> tuple[Val, Val]:
+        """The begins of the copies in memory."""
+        return memory, code.w.at(memory, self._left)
+
+
+def small_product(op: Gemm) -> SmallProduct | None:
+    """How a product is computed whose types tell its sizes; None for others, and for complex numbers."""
+    a, b, c = op.a.type, op.b.type, op.c.type
+    assert isinstance(a, MemRef) and isinstance(b, MemRef) and isinstance(c, MemRef)
+    if not computes(a.element, b.element, c.element):
+        return None
+    left, right = _turned(a, op.transpose_a), _turned(b, op.transpose_b)
+    m, n, k = (
+        _known(*pair) for pair in ((left[0][0], c.shape[0]), (right[0][1], c.shape[1]), (left[0][1], right[0][0]))
+    )
+    if m is None or n is None or k is None or 0 in (m, n, k):
+        return None
+    size = computing(c.element).size
+    rows = FactorLayout(m, k, size, along_depth=_along(left[1]))
+    columns = FactorLayout(n, k, size, along_depth=not _along(right[1]))
+    turned = turns(c.strides)
+    made = SmallProduct(columns, rows, turned) if turned else SmallProduct(rows, columns, turned)
+    return made if made.bytes <= FACTOR_BYTES else None
+
+
+def computes(*elements: Number) -> bool:
+    """Whether products of such elements for such a target are computed here."""
+    return all(one in PLAIN for one in elements)
+
+
+def turns(strides: tuple[object, ...]) -> bool:
+    """Whether a target is computed as its transpose, as only its rows have neighbours."""
+    return strides[0] != 1 and strides[1] == 1
+
+
+def _turned(type: MemRef, transpose: bool) -> tuple[tuple[Extent, ...], tuple[Extent, ...]]:
+    return (type.shape[::-1], type.strides[::-1]) if transpose else (type.shape, type.strides)
+
+
+def _known(a: Extent, b: Extent) -> int | None:
+    return b if a is None else a
+
+
+def _along(strides: tuple[Extent, ...]) -> bool:
+    """Whether a matrix has neighbours along its rows only."""
+    return turns(strides)
+
+
+def shared_bytes_left(code: CudaCode) -> int:
+    """The shared memory that local memory of the kernel leaves."""
+    return code.architecture.shared_bytes - _LEFT_BYTES - _allocated(code.function)
+
+
+def _allocated(function: Function) -> int:
+    total = 0
+    for op in function.walk():
+        if isinstance(op, Alloca) and isinstance(op.result.type, MemRef):
+            count = 1
+            for extent in op.result.type.shape:
+                count *= extent or 1
+            total += count * op.result.type.element.size + 1024
+    return total
+
+
+def write_small(code: CudaCode, product: SmallProduct, target: ScaledTarget, a: View, b: View) -> None:
+    """target := alpha a b + beta target, for matrices of known sizes."""
+    w, n = code.w, target.numbers
+    left, right = a, b.turned(True)
+    if product.turned:
+        left, right, target = right, left, replace(target, view=target.view.turned(True))
+    threads = thread_count(code)
+    tiles = product.tiling(None if code.packing is not None else threads)
+    memory = code.own_array("factors", product.bytes)
+    places = product.places(code, memory)
+    layouts = product.rows, product.columns
+    factors = [CopiedFactor(view, layout, at) for view, layout, at in zip((left, right), layouts, places, strict=True)]
+    copy(code, n, factors, threads)
+    code.barrier()
+
+    def tile(number: Val) -> None:
+        down = tiles.rows.threads
+        row, column = w.binary("urem", number, w.value(down)), w.binary("udiv", number, w.value(down))
+        mine = SharedFactor(layouts[0], tiles.rows, places[0], row)
+        its = SharedFactor(layouts[1], tiles.columns, places[1], column)
+        sums = tile_sums(code, n, mine, its, no_sums(n, tiles))
+        write_tile(code, target, tile_pieces(code, mine, its, sums), mine.lines.piece)
+
+    if tiles.tiles > threads:
+        with w.loop(code.thread, tiles.tiles, threads) as loop:
+            tile(loop.index)
+    elif tiles.tiles == threads:
+        tile(code.thread)
+    else:
+        with w.when(w.compare("slt", code.thread, tiles.tiles)):
+            tile(code.thread)

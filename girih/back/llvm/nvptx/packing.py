@@ -1,0 +1,65 @@
+"""Small products of many work-groups, packed: a CTA executes several work-groups, each with threads that suit it.
+
+A kernel whose work-groups do nothing but one small `gemm` each has no threads that anybody could see: no region is
+executed by single work-items, nothing tells how many there are. So each work-group gets the threads that its product
+needs, down to one, and a CTA has as many work-groups as make it large. The order of work-groups is free. A work-group
+of at most a warp waits for its own threads only.
+"""
+
+from __future__ import annotations
+
+from girih.back.llvm.lower.code import KernelGeometry
+from girih.back.llvm.nvptx.collective.gemm import SmallProduct, small_product
+from girih.back.llvm.nvptx.collective.tiles import thread_count
+from girih.back.llvm.nvptx.machine.code import WARP, PackedWorkGroups
+from girih.ir.core import Function
+from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
+from girih.ops.tile.builtin import GroupId, NumGroups
+from girih.ops.tile.linalg import Gemm
+from girih.ops.tile.memory import Associated, Expand, Fuse, Load, Size, Subview
+
+_BEFORE = (
+    Binary, Unary, Comparison, Cast, Bitcast, Select, Constant, GroupId, NumGroups,
+    Load, Size, Associated, Subview, Expand, Fuse,
+)  # fmt: skip
+"""What a kernel may have besides its product: what any number of threads computes alike."""
+
+_THREADS = 128
+"""The threads of a CTA of several work-groups."""
+
+_MOST_THREADS = 256
+"""A product of more tiles is no small one."""
+
+_SHARED_BYTES = 40 * 1024
+"""The shared memory of a CTA of several work-groups at most: five of them fill a multiprocessor of 227 KiB."""
+
+_BANKS = 128
+"""The bytes of shared memory that are read at once."""
+
+
+def packing_of(function: Function) -> PackedWorkGroups | None:
+    """How the work-groups of a kernel are packed; None for other kernels."""
+    *others, last = function.body.ops or [None]
+    if not isinstance(last, Gemm) or not all(isinstance(op, _BEFORE) for op in others):
+        return None
+    product = small_product(last)
+    if product is None:
+        return None
+    threads = thread_count(product.tiling(None).tiles)
+    if threads > _MOST_THREADS:
+        return None
+    bytes = _bytes(product, threads)
+    count = 1 if threads > WARP else max(1, min(_THREADS // threads, _SHARED_BYTES // bytes))
+    return PackedWorkGroups(1 << count.bit_length() - 1, threads, bytes)
+
+
+def packed_geometry(packing: PackedWorkGroups) -> KernelGeometry:
+    """The sizes of a packed work-group."""
+    return KernelGeometry((packing.threads, 1), min(packing.threads, WARP))
+
+
+def _bytes(product: SmallProduct, threads: int) -> int:
+    """The shared memory of a work-group: where several read at once, the begins of theirs are in different banks."""
+    if threads >= WARP:
+        return product.bytes
+    return -(-product.bytes // _BANKS) * _BANKS + _BANKS // 4

@@ -1,0 +1,184 @@
+"""Collective linear algebra on CUDA: sizes that fill 16 bytes and that do not, wide accesses, packed work-groups."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from girih.back.llvm.nvptx.compile import compile_kernel
+from girih.back.llvm.nvptx.machine.architecture import architecture_named
+from girih.back.llvm.nvptx.machine.kernel import CudaVariant, PtxKernel
+from girih.ir.core import Function
+from girih.program import parse
+from tests.back.harness import Array, Failed
+from tests.back.nvptx.launch import PtxMachineKernel
+from tests.cases import every_case
+
+TYPES: dict[str, Any] = {
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
+}  # fmt: skip
+
+HALF_ULP = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+"""The relative error of a number that is rounded once."""
+
+
+def function(text: str) -> Function:
+    return parse(text).functions[0]
+
+
+def compiled(text: str, variant: CudaVariant | None = None) -> PtxKernel:
+    return compile_kernel(function(text), architecture_named("sm_90a"), variant=variant or CudaVariant())
+
+
+def one(type: str, value: int) -> str:
+    return str(value) if type[0] == "i" else f"{value}.0"
+
+
+def numbers(rng: np.random.Generator, shape: tuple[int, ...], type: str) -> Array:
+    """Small numbers, column-major."""
+    held = rng.integers(-4, 5, shape) if type[0] == "i" else rng.standard_normal(shape)
+    return np.asfortranarray(held.astype(TYPES[type]))
+
+
+def exact(held: Array) -> Array:
+    return held.astype(np.int64 if held.dtype.kind == "i" else np.float64)
+
+
+def assert_close(found: Array, wanted: Array, size: Array | float, type: str, terms: int) -> None:
+    """Integers are equal; floats differ by the rounding of each of `terms` steps of at most `size`, and of the result.
+
+    Sums are computed in the type, those of f16 and bf16 in f32, so that the bound is that of any order of summands
+    (Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2).
+    """
+    if type[0] == "i":
+        assert (exact(found) == wanted.astype(TYPES[type])).all()
+        return
+    step = HALF_ULP["f32" if type in ("f16", "bf16") else type]
+    bound = 1.01 * (terms * step * size + HALF_ULP[type] * np.abs(wanted)) + 1e-30
+    assert (np.abs(exact(found) - wanted) <= bound).all()
+
+
+# --- gemm --------------------------------------------------------------------------------------
+
+
+def batched(m: int, n: int, k: int, type: str, result: str, modifiers: str, beta: int) -> str:
+    """A kernel of one product for each work-group."""
+    turned = modifiers.split(".")
+    a = f"{k}x{m}" if turned[0] == "t" else f"{m}x{k}"
+    b = f"{n}x{k}" if turned[1] == "t" else f"{k}x{n}"
+    views = {"a": (a, type), "b": (b, type), "c": (f"{m}x{n}", result)}
+    parameters = ", ".join(f"%{name.upper()}: memref<{t}x{shape}x?>" for name, (shape, t) in views.items())
+    lines = [
+        f"    %{name} = subview %{name.upper()}[0:{shape.replace('x', ',0:')},%g] : memref<{t}x{shape}>"
+        for name, (shape, t) in views.items()
+    ]
+    return "\n".join([
+        f"func @batched({parameters}) {{",
+        "    %g = group_id.x : index",
+        *lines,
+        f"    %alpha = constant {one(type, 2)} : {type}",
+        f"    %beta = constant {one(result, beta)} : {result}",
+        f"    gemm.{modifiers} %alpha, %a, %b, %beta, %c",
+        "}",
+    ])  # fmt: skip
+
+
+def check_batched(
+    sizes: tuple[int, int, int], type: str, result: str, modifiers: str, beta: int, batch: int = 3
+) -> PtxMachineKernel:
+    m, n, k = sizes
+    rng = np.random.default_rng(k)
+    left, right = ((k, m) if modifiers[0] == "t" else (m, k)), ((n, k) if modifiers[2] == "t" else (k, n))
+    a, b, c = (numbers(rng, (*shape, batch), t) for shape, t in ((left, type), (right, type), ((m, n), result)))
+    before = exact(c)
+    kernel = PtxMachineKernel(function(batched(m, n, k, type, result, modifiers, beta)))
+    kernel((batch, 1, 1), a, b, c)
+    x, y = (np.moveaxis(exact(held), 2, 0) for held in (a, b))
+    x, y = x.swapaxes(1, 2) if modifiers[0] == "t" else x, y.swapaxes(1, 2) if modifiers[2] == "t" else y
+    wanted = np.moveaxis(2 * x @ y, 0, 2) + beta * before
+    size = np.moveaxis(2 * abs(x) @ abs(y), 0, 2) + abs(beta * before)
+    assert_close(c, wanted, size, result, k + 3)
+    return kernel
+
+
+SIZES = [(8, 8, 8), (16, 16, 16), (5, 7, 3), (9, 9, 9), (20, 12, 6), (1, 1, 1), (1, 17, 2), (32, 8, 40)]
+
+
+@pytest.mark.parametrize("modifiers", ["n.n", "n.t", "t.n", "t.t"])
+def test_small_products_of_many_work_groups(modifiers: str) -> None:
+    with every_case() as case:
+        for number, sizes in enumerate(SIZES):
+            with case(str(sizes)):
+                check_batched(sizes, "f32", "f32", modifiers, number % 3)
+
+
+@pytest.mark.parametrize(
+    ("type", "result"),
+    [("i8", "i8"), ("i8", "i32"), ("i16", "i16"), ("i32", "i32"), ("i64", "i64"), ("f64", "f64"), ("f32", "f64"),
+     ("f16", "f16"), ("f16", "f32"), ("bf16", "bf16"), ("bf16", "f32")],
+)  # fmt: skip
+def test_small_products_of_types(type: str, result: str) -> None:
+    with every_case() as case:
+        for modifiers in ("n.n", "t.t"):
+            for sizes in ((8, 8, 8), (12, 20, 6)):
+                with case(f"{modifiers} {sizes}"):
+                    check_batched(sizes, type, result, modifiers, 2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sizes", [(32, 32, 32), (56, 56, 9), (64, 64, 64), (33, 31, 29)])
+def test_larger_products_of_many_work_groups(sizes: tuple[int, int, int]) -> None:
+    with every_case() as case:
+        for type in ("f32", "bf16"):
+            with case(type):
+                check_batched(sizes, type, type, "n.n", 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "packed", "threads"), [((8, 8, 8), 32, 4), ((16, 16, 16), 8, 16), ((32, 32, 32), 4, 32)]
+)
+def test_work_groups_are_packed(sizes: tuple[int, int, int], packed: int, threads: int) -> None:
+    """Work-groups wait for their own threads, and the last CTA has work-groups beyond the grid."""
+    kernel = compiled(batched(*sizes, "f32", "f32", "n.n", 0))
+    assert (kernel.packed, kernel.threads) == (packed, packed * threads)
+    assert kernel.ctas((packed + 1, 2, 3)) == (2, 2, 3)
+    assert "bar.warp.sync" in kernel.ptx
+    assert not re.search(r"\bbar(rier)?\.(cta\.)?sync", kernel.ptx)
+
+
+def test_a_counted_grid_is_not_packed() -> None:
+    text = batched(8, 8, 8, "f32", "f32", "n.n", 0)
+    assert compiled(text, CudaVariant(narrow=False)).packed == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["    barrier", "    %n = num_subgroups.x : i32", "    %t = alloca : memref<f32x8,local>"]
+)
+def test_what_tells_how_many_threads_there_are_is_not_packed(line: str) -> None:
+    text = batched(8, 8, 8, "f32", "f32", "n.n", 0).replace("    gemm", f"{line}\n    gemm")
+    assert compiled(text).packed == 1
+
+
+def test_a_finding_of_a_packed_work_group_names_it() -> None:
+    text = batched(8, 8, 8, "f32", "f32", "n.n", 0)
+    rng = np.random.default_rng(0)
+    a, b = (numbers(rng, (8, 8, count), "f32") for count in (40, 37))
+    kernel = PtxMachineKernel(function(text))
+    with pytest.raises(Failed) as raised:
+        kernel((40, 1, 1), a, b, numbers(rng, (8, 8, 40), "f32"))
+    assert raised.value.code == "run.subview"
+    assert set(raised.value.values) & {37, 38, 39}
+
+
+@pytest.mark.parametrize("size", [8, 16, 32])
+@pytest.mark.parametrize("type", ["f32", "bf16"])
+def test_packed_products_access_16_bytes(size: int, type: str) -> None:
+    ptx = compiled(batched(size, size, size, type, type, "n.n", 0)).ptx
+    assert re.search(r"ld\.global(\.nc)?\.v4\.b32", ptx)
+    assert "ld.shared.v4.b32" in ptx
+    assert re.search(rf"st\.global\.v{4 if type == 'f32' else 2}\.b32", ptx)
