@@ -43,7 +43,7 @@ _WIDEST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class WideAccess:
+class WideTile:
     """A tile whose components a thread moves `many` at once: neighbours along the mode of groups, or of threads."""
 
     code: FragmentCode
@@ -106,7 +106,7 @@ class WideAccess:
         return w.mul(w.convert("zext", w.mul(own, integer(mode.chunk, "i32")), "i64"), step)
 
 
-def _wide_access(code: FragmentCode, type: CoopMatrix, window: PrivateWindow) -> WideAccess | None:
+def _wide_access(code: FragmentCode, type: CoopMatrix, window: PrivateWindow) -> WideTile | None:
     """How components are moved that are neighbours; None where none are, or where the tile is padded."""
     layout, size = fragment_layout(type), type.component.size
     for along_groups, mode in ((False, layout.threads), (True, layout.groups)):
@@ -114,7 +114,7 @@ def _wide_access(code: FragmentCode, type: CoopMatrix, window: PrivateWindow) ->
         near = step == size or (isinstance(step, Val) and step.literal == size)
         padded = any(not one.shared and one.padded != one.extent for one in (layout.groups, layout.threads))
         if near and not padded and mode.chunk > 1:
-            return WideAccess(code, type, window, along_groups, min(mode.chunk, _WIDEST // size))
+            return WideTile(code, type, window, along_groups, min(mode.chunk, _WIDEST // size))
     return None
 
 
@@ -168,7 +168,7 @@ def load(code: FragmentCode, op: CooperativeMatrixLoad) -> None:
     code.set(op.result, Fragments(type, tuple(registers)))
 
 
-def _loaded(access: WideAccess) -> list[Val]:
+def _loaded(access: WideTile) -> list[Val]:
     """The registers of a tile, loaded many components at a time."""
     code, w, type = access.code, access.code.w, access.type
     if not access.along_groups:
@@ -219,7 +219,7 @@ def store(code: FragmentCode, op: CooperativeMatrixStore) -> None:
     _chosen(code, access.suitable(), whole, single)
 
 
-def _stored(access: WideAccess, m: Fragments) -> None:
+def _stored(access: WideTile, m: Fragments) -> None:
     """Store a tile many components at a time."""
     code, w, type = access.code, access.code.w, access.type
     each = packed(type)

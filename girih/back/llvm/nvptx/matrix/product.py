@@ -15,10 +15,9 @@ from collections.abc import Sequence
 
 from girih.back.llvm.emit.text import Val, integer, stored_bytes, wide, zero
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane.matrix.held import matrix_type, together
+from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, matrix_type, together
 from girih.back.llvm.lower.one_lane.matrix.staging import MOST_SHARED
 from girih.back.llvm.numbers import casts
-from girih.back.llvm.numbers.rounding import to_memory
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.back.llvm.nvptx.matrix.choice import multiply_instructions, sums_type
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
@@ -44,7 +43,12 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
     a, b, c = (fragments(code, one) for one in (op.a, op.b, op.c))
     c = _cast(code, c, sums_type(op))
     instructions = multiply_instructions(code.function, op, code.capability)
-    sums = _ByFragments(code, instructions, a, b).added(c) if instructions else _NumberByNumber(code, a, b).added(c)
+    if a.layout.threads.shared:
+        sums = _ColumnByRow(code, a, b).added(c, equal=isinstance(code.env[op.b], EqualComponents))
+    elif instructions:
+        sums = _ByFragments(code, instructions, a, b).added(c)
+    else:
+        sums = _NumberByNumber(code, a, b).added(c)
     found = _cast(code, Fragments(c.type, tuple(sums)), result.component)
     code.set(op.result, found)
 
@@ -75,6 +79,45 @@ class _FragmentProduct:
         return 1 if self.columns.shared else 2 * self.columns.count
 
 
+def multiplied_and_added(code: FragmentCode, total: Number, a: Val, b: Val, c: Val) -> Val:
+    """The number a b + c of a type; floats are rounded once or twice, which 003 leaves free."""
+    w = code.w
+    if total.family == "integer":
+        return w.add(w.mul(a, b), c)
+    return w.binary("fadd contract", w.binary("fmul contract", a, b), c)
+
+
+# --- a column by a row -------------------------------------------------------------------------
+
+
+class _ColumnByRow(_FragmentProduct):
+    """A product of a depth of 1: each thread has the rows that it needs, and gets the columns from other groups."""
+
+    def added(self, c: Fragments, *, equal: bool) -> list[Val]:
+        """The registers of the sums; if all components of the second factor are `equal`, no thread asks another."""
+        code = self.code
+        total = c.type.component
+        rows = [self._part(self.a, number, total) for number in range(self.rows.count)]
+        own = [self._part(self.b, number, total) for number in range(self.columns.count)]
+        columns = [own[0]] * self.across
+        if not equal and not self.columns.shared:
+            w, thread = code.w, thread_of(code)
+            for side in range(2):
+                # Columns 2 t and 2 t + 1 of a fragment of sums are those of groups of these numbers.
+                group = w.add(w.mul(thread, integer(2, "i32")), integer(side, "i32"))
+                holder = w.mul(group, integer(THREADS, "i32"))
+                for tile in range(self.columns.count):
+                    columns[self.column_number(tile, side)] = code.exchanged(own[tile], holder)
+        return [
+            multiplied_and_added(code, total, a, b, c.registers[row * self.across + column])
+            for row, a in enumerate(rows)
+            for column, b in enumerate(columns)
+        ]
+
+    def _part(self, m: Fragments, number: int, total: Number) -> Val:
+        return casts.cast(self.code.w, self.code.features, m.type.component, total, m.part(self.code, number))[0]
+
+
 # --- by mma ------------------------------------------------------------------------------------
 
 
@@ -85,18 +128,14 @@ class _ByFragments(_FragmentProduct):
         self, code: FragmentCode, instructions: Sequence[MultiplyInstruction], a: Fragments, b: Fragments
     ) -> None:
         super().__init__(code, a, b)
-        count = self._depth_count(instructions[-1])
+        count = self.depth.count
         self.instruction = next(one for one in instructions if count % (one.pieces * one.neighbours) == 0)
         self.lines = self._registers(a, count), self._registers(b, count)
-
-    def _depth_count(self, least: MultiplyInstruction) -> int:
-        """How many components along the depth a thread has of each row."""
-        return least.pieces * least.neighbours if self.depth.shared else self.depth.count
 
     def _registers(self, m: Fragments, count: int) -> list[list[Val]]:
         """The registers along the depth of each row of a left factor, or column of a right one."""
         outer, neighbours = m.layout.groups.count, self.instruction.neighbours
-        if not self.depth.shared and self.depth.padded == self.depth.extent:
+        if self.depth.padded == self.depth.extent:
             held = [self._factor(one) for one in m.registers]
         else:
             held = self._without_padding(m, count)
@@ -113,12 +152,8 @@ class _ByFragments(_FragmentProduct):
         raw = []
         for outer in range(m.layout.groups.count):
             for number in range(count):
-                if self.depth.shared and number:
-                    raw.append(nothing)
-                    continue
-                own = outer if self.depth.shared else outer * count + number
-                held = to_memory(w, code.features, component, m.part(code, own)[0])
-                there = self.depth.owned(code, thread) if self.depth.shared else self.depth.exists(code, thread, number)
+                held = m.raw(code, outer * count + number)
+                there = self.depth.exists(code, thread, number)
                 raw.append(held if there is None else w.select(there, held, nothing))
         each = self.instruction.neighbours
         if each == 1:
@@ -186,7 +221,7 @@ class _NumberByNumber(_FragmentProduct):
     def _put_and_add(self, sums: list[Val], first: int, end: int, step: int) -> None:
         """Add the products of some of the depth."""
         code, w = self.code, self.code.w
-        places = 1 if self.depth.shared else THREADS * (end - first)
+        places = THREADS * (end - first)
         room = self.width * step * THREADS
         base = code.shared(self.type, room * code.geometry.subgroups)
         base = w.at(base, w.mul(w.value(code.subgroup), room * self.size)) if code.geometry.subgroups > 1 else base
@@ -209,9 +244,7 @@ class _NumberByNumber(_FragmentProduct):
             part = m.part(code, outer * self.depth.count + number)
             (one,) = casts.cast(w, code.features, m.type.component, self.total, part)
             held.append(one if there is None else w.select(there, one, zero(self.type)))
-        line = integer(0, "i32")
-        if not self.depth.shared:
-            line = w.add(thread_of(code), integer(THREADS * place, "i32"))
+        line = w.add(thread_of(code), integer(THREADS * place, "i32"))
         where = w.add(w.mul(line, integer(self.width, "i32")), integer(begin, "i32"))
         if not mode.shared:
             where = w.add(where, w.mul(group_of(code), integer(mode.count, "i32")))
@@ -252,14 +285,7 @@ class _NumberByNumber(_FragmentProduct):
                 for tile in range(count):
                     b[self.column_number(tile, side)] = found[side * count + tile]
         return [
-            self._added(a[row], b[column], sums[row * self.across + column])
+            multiplied_and_added(code, self.total, a[row], b[column], sums[row * self.across + column])
             for row in range(self.rows.count)
             for column in range(self.across)
         ]
-
-    def _added(self, a: Val, b: Val, c: Val) -> Val:
-        """a b + c; floats are rounded once or twice, which 003 leaves free."""
-        w = self.code.w
-        if self.total.family == "integer":
-            return w.add(w.mul(a, b), c)
-        return w.binary("fadd contract", w.binary("fmul contract", a, b), c)
