@@ -130,11 +130,16 @@ class ShaderDevice(TargetDevice, Protocol):
 
 
 @runtime_checkable
-class TilingDevice(TargetDevice, Protocol):
-    """The device of a target on which products are fast with some tiles, and slow with others."""
+class GroupingDevice(TargetDevice, Protocol):
+    """The device of a target on which work-groups share a large product best without tiles."""
 
     def product_groups(self) -> int:
         """The most work-groups that are worth sharing a product that each computes with the instruction `gemm`."""
+
+
+@runtime_checkable
+class TilingDevice(TargetDevice, Protocol):
+    """The device of a target on which products are fast with some tiles, and slow with others."""
 
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
         """Rows and columns of a tile of sums, and the depth of its factors, by their types."""

@@ -385,9 +385,9 @@ class ResolvedTarget:
 
     def product_groups(self) -> int | None:
         """The most work-groups for a product by the instruction `gemm`; None where tiles are at least as fast."""
-        from girih.runtime.device import TilingDevice
+        from girih.runtime.device import GroupingDevice
 
-        return self.device.product_groups() if isinstance(self.device, TilingDevice) else None
+        return self.device.product_groups() if isinstance(self.device, GroupingDevice) else None
 
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int] | None:
         """Rows, columns and depth of tiles of products of a type; None where all suit the device."""

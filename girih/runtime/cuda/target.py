@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.limits import DeviceLimits
+    from girih.ir.types import Number
     from girih.runtime.device import ExecutionSummary, Executor
 
 
@@ -66,6 +67,18 @@ class CudaTarget:
         architecture, checks = self._architecture(), settings["checks"] == "bounds"
         kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
         return (*kernel.remarks, *resource_remarks(kernel, architecture, function.span))
+
+    def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:
+        """Rows, columns and depth of tiles of products of a type."""
+        from girih.back.llvm.nvptx.matrix.tiles import product_tile
+
+        return product_tile(factors, sums)
+
+    def attention_tile(self, type: Number) -> tuple[int, int]:
+        """Queries and keys of tiles of attention on numbers of a type, whose products have sums in f32."""
+        from girih.back.llvm.nvptx.matrix.tiles import attention_tile
+
+        return attention_tile(type)
 
     def summary(self) -> ExecutionSummary:
         """The summary of how the device executes the language."""
