@@ -139,7 +139,7 @@ class CudaKernel:
         with self._lock:
             if key not in self._loaded:
                 kernel = self.compiled(architecture_on(device, self._name, self.function.span), variant)
-                code = machine_code(kernel)
+                code = machine_code(kernel, for_device=True)
                 if code is None:
                     what = f"there is no assembler for the code of @{self.function.name}"
                     refuse("bind.cuda_assembler", what, NO_ASSEMBLER, self.function.span)

@@ -28,7 +28,9 @@ def summary_of(name: str) -> ExecutionSummary:
             facts[f"cuda:{device.number}"] = _device(device, chosen=device.number == number)
     except (NoCudaError, CudaFault, LaunchError) as error:
         facts["driver"] = f"none: {error}"
-    facts["assembler"] = ", ".join(one.identity.split(":")[0] for one in assemblers()) or "none"
+    facts["assembler"] = (
+        ", ".join(one.identity.split(":")[0] for one in assemblers(for_device=taken is not None)) or "none"
+    )
     architecture = named(name) or (None if taken is None else architecture_of(taken.capability))
     shown = architecture or ARCHITECTURES[DEFAULT]
     if not name and architecture is None:

@@ -34,7 +34,7 @@ def install(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setattr(device, "_OPENED", {})
     monkeypatch.setattr(streams, "_STREAMS", {})
     quick._address.cache_clear()
-    monkeypatch.setattr(kept, "assemblers", lambda: iter([PtxAsItIs()]))
+    monkeypatch.setattr(kept, "assemblers", lambda **_: iter([PtxAsItIs()]))
     return fake
 
 

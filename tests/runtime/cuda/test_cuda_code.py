@@ -29,6 +29,11 @@ def real() -> list[assembler.Assembler]:
     return list(assembler.assemblers())
 
 
+def for_device() -> list[assembler.Assembler]:
+    """Those with which code for the current device is made."""
+    return list(assembler.assemblers(for_device=True))
+
+
 # --- assemblers ------------------------------------------------------------------------------------
 
 
@@ -61,8 +66,9 @@ def test_the_order_of_assemblers(fake: FakeDriver, monkeypatch: pytest.MonkeyPat
     command.chmod(0o755)
     monkeypatch.setattr(nvjitlink, "library_file", lambda: library)
     monkeypatch.setattr("shutil.which", lambda name: str(command))
-    found = real()
+    found = for_device()
     assert [type(one) for one in found] == [NvJitLink, Ptxas, DriverAssembler]
+    assert [type(one) for one in real()] == [NvJitLink, Ptxas], "the driver's is for its device alone"
     assert len({one.identity for one in found}) == 3
     # A library that does not load, and an assembler that is too old: the next one is asked.
     made = assemble(PTX, "sm_90a", iter(found))
@@ -90,7 +96,7 @@ def test_no_wheel_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_an_assembler(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "assemblers", lambda: iter(()))
+    monkeypatch.setattr(kept, "assemblers", lambda **_: iter(()))
     launch = kernel(SCALE)
     with pytest.raises(girih.LaunchError, match=r"bind\.cuda_assembler(.|\n)*pip install nvidia-nvjitlink"):
         launch(1.0, np.ones(2, np.float32))
@@ -119,7 +125,7 @@ def test_what_is_kept_needs_neither_compiler_nor_assembler(
 ) -> None:
     monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
     asked = Counting()
-    monkeypatch.setattr(kept, "assemblers", lambda: iter([asked]))
+    monkeypatch.setattr(kept, "assemblers", lambda **_: iter([asked]))
     data = np.ones(2, np.float32)
     kernel(SCALE)(2.0, data)
     assert asked.asked == 1 and len(list(tmp_path.glob("*.code"))) == 2
@@ -128,7 +134,7 @@ def test_what_is_kept_needs_neither_compiler_nor_assembler(
     assert asked.asked == 1 and data.tolist() == [4, 4]
     # Another assembler makes its own, from the PTX that is kept.
     other = Counting("another")
-    monkeypatch.setattr(kept, "assemblers", lambda: iter([other]))
+    monkeypatch.setattr(kept, "assemblers", lambda **_: iter([other]))
     kernel(SCALE)(2.0, data)
     assert other.asked == 1
 
@@ -136,7 +142,7 @@ def test_what_is_kept_needs_neither_compiler_nor_assembler(
 def test_another_driver_gets_its_own_code(fake: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
     asked = Counting()
-    monkeypatch.setattr(kept, "assemblers", lambda: iter([asked]))
+    monkeypatch.setattr(kept, "assemblers", lambda **_: iter([asked]))
     kernel(SCALE)(2.0, np.ones(2, np.float32))
     monkeypatch.setattr(FakeDriver, "cuDriverGetVersion", lambda self: 13010)
     kernel(SCALE)(2.0, np.ones(2, np.float32))
@@ -276,3 +282,17 @@ def test_the_summary_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.failing["cuInit"] = CUresult.CUDA_ERROR_NO_DEVICE
     facts = summary_of("").facts
     assert facts["driver"].startswith("none: NVIDIA's driver finds no GPU") and "sm_90a" in facts["code here"]
+
+
+def test_a_driver_alone_is_enough(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without nvJitLink and ptxas, launches have the driver's assembler; remarks and `sass` have none."""
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(nvjitlink, "library_file", lambda: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(kept, "assemblers", assembler.assemblers)
+    launch, data = kernel(SCALE), np.ones(4, np.float32)
+    launch(2.0, data)
+    assert data.tolist() == [2, 2, 2, 2]
+    assert not [one for one in launch.remarks if one.code == "cuda.resources"]
+    with pytest.raises(girih.CompileError, match=r"run\.emit"):
+        _ = launch.sass

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cuda.code import nvjitlink
-from girih.runtime.cuda.driver import CudaFault, NoCudaError, call, driver
+from girih.runtime.cuda.driver import CudaFault, call, driver
 
 NO_ASSEMBLER = "install nvJitLink with `pip install nvidia-nvjitlink`, or put ptxas of NVIDIA's toolkit on the path"
 
@@ -49,18 +49,19 @@ class Assembler(Protocol):
         """The machine code of a module. Raises `AssemblyError`."""
 
 
-def assemblers() -> Iterator[Assembler]:
-    """The assemblers that are there, the preferred one first."""
+def assemblers(*, for_device: bool = False) -> Iterator[Assembler]:
+    """The assemblers that are there, the preferred one first.
+
+    The driver has one for the thread's current device, which is there where code is `for_device`.
+    """
     library = nvjitlink.library_file()
     if library is not None:
         yield NvJitLink(library)
     ptxas = shutil.which("ptxas")
     if ptxas is not None:
         yield Ptxas(ptxas)
-    try:
+    if for_device:
         yield DriverAssembler(int(call("cuDriverGetVersion")))
-    except (NoCudaError, CudaFault):
-        return
 
 
 def assemble(ptx: str, architecture: str, asked: Iterator[Assembler]) -> Assembled | None:

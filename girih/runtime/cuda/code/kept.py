@@ -74,10 +74,15 @@ def ptx_kernel(function: Function, compiled_for: CompiledFor, variant: CudaVaria
     return made
 
 
-def machine_code(kernel: PtxKernel) -> MachineCode | None:
-    """The machine code of a kernel; None where there is no assembler. Raises `InternalError` where all refuse it."""
-    asked, cache = list(assemblers()), Cache.standard()
-    who = [one.identity for one in asked]
+def machine_code(kernel: PtxKernel, *, for_device: bool = False) -> MachineCode | None:
+    """The machine code of a kernel; None where there is no assembler.
+
+    With `for_device` it is to be launched on the thread's current device, whose driver has an assembler, too. Raises
+    `InternalError` where all assemblers refuse it.
+    """
+    asked, cache = list(assemblers(for_device=for_device)), Cache.standard()
+    # It makes the code, or refuses it every time.
+    who = [one.identity for one in asked[:1]]
     key = digest("cubin", kernel.ptx, kernel.architecture, _driver_version(), *who)
     kept = cache.get(key)
     if kept is not None:
