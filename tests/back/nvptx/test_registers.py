@@ -21,7 +21,7 @@ from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.matrix.tiles import product_tile
 from girih.ir.types import BF16, F32, F64
-from girih.runtime.cuda.resources import KernelResources
+from girih.runtime.cuda.code.resources import KernelResources
 from tests.back.harness import same
 from tests.back.nvptx.launch import PtxMachineKernel
 from tests.cases import one_in
