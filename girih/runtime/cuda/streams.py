@@ -117,9 +117,12 @@ class LaunchStream:
         """
         if any(not one.record.is_empty for one in self.records.values()) and not is_capturing(self.handle):
             self.wait()
-            error = KernelError(self.take_found())
-            error.add_note(f"An earlier launch on this stream has left this; @{name} was not launched.")
-            raise error
+            found = self.take_found()
+            # Another thread may have been told.
+            if found:
+                error = KernelError(found)
+                error.add_note(f"An earlier launch on this stream has left this; @{name} was not launched.")
+                raise error
 
     def take_found(self) -> list[Finding]:
         """What is in the records, which are empty then."""

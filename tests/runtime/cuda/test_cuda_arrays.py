@@ -93,6 +93,18 @@ def test_groups_of_arrays_of_the_device_have_a_table_that_stays(fake: FakeDriver
     assert not NOT_IN_A_GRAPH & set(fake.calls), "the table is known"
 
 
+def test_members_behind_an_offset(fake: FakeDriver) -> None:
+    """Where each memref begins in its member follows from descriptions, without a look at the memory."""
+    text = GROUPS.replace("x?>, %out", "x?,offset:?>, %out")
+    out = ByDlpack(fake, np.full(2, -1, np.int32))
+    launch = kernel(text)
+    launch(girih.Group([numbers(fake, 8), ByDlpack(fake, np.arange(20, 30, dtype=np.int32))], offset=3), out)
+    launch.synchronize()
+    assert out.content.tolist() == [3, 23]
+    with pytest.raises(girih.LaunchError, match=r"bind\.group_memory"):
+        launch(girih.Group([numbers(fake, 2), numbers(fake, 9)], offset=3), out)
+
+
 def test_host_and_device_together_are_waited_for(fake: FakeDriver) -> None:
     a, b = numbers(fake), np.zeros(32, np.int32)
     kernel(COPY)(a, b)

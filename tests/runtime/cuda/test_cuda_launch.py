@@ -223,6 +223,21 @@ def test_sizes_beyond_32_bits_take_the_wide_variant(fake: FakeDriver) -> None:
     assert len(fake.modules) == 2, "one for each variant"
 
 
+@pytest.mark.parametrize(("count", "version"), [(500, "8.0"), (600, "8.1")])
+def test_many_parameters(fake: FakeDriver, count: int, version: str) -> None:
+    listed = ", ".join(f"%a{k}: i32" for k in range(count))
+    text = f"func @f({listed}, %A: memref<i32>) {{ store %a{count - 1}, %A[] }}"
+    out = np.zeros((), np.int32)
+    kernel(text)(*range(count), out)
+    assert int(out) == count - 1 and f".version {version}\n" in kernel(text, "cuda:sm_80").ptx
+
+
+def test_more_parameters_than_there_is_room_for() -> None:
+    listed = ", ".join(f"%a{k}: i32" for k in range(4100))
+    with pytest.raises(girih.CompileError, match=r"run\.target.*parameters of @f are 32832 bytes; .* room for 32764"):
+        kernel(f"func @f({listed}) {{}}", "cuda:sm_90a")
+
+
 # --- what is wrong with arguments ------------------------------------------------------------------
 
 

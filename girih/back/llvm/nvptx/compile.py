@@ -38,6 +38,11 @@ from girih.recursion import recursion_room
 
 _ARRAY_ALIGNMENT = 128
 
+FEW_PARAMETER_BYTES, MOST_PARAMETER_BYTES = 4352, 32764
+"""The bytes of parameters that kernels may have up to PTX 8.0, and from then on (PTX ISA ".entry")."""
+MANY_PARAMETERS = 81
+"""The version of PTX that has more of them, 81 for 8.1; older drivers do not take it, so that others are in theirs."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoweredForCuda:
@@ -53,6 +58,8 @@ def compile_kernel(
 ) -> PtxKernel:  # fmt: skip
     """A checked kernel as PTX. Raises `CompileError` for what devices of an architecture cannot do."""
     made = lower(function, architecture, checks=checks, limits=limits, variant=variant)
+    if made.kernel.all_parameter_bytes > FEW_PARAMETER_BYTES:
+        architecture = replace(architecture, ptx=max(architecture.ptx, MANY_PARAMETERS))
     return replace(made.kernel, ptx=ptx_of(made.text, architecture))
 
 
@@ -132,12 +139,6 @@ def _lowered(
     code.body()
     w.end()
     shared = _lay_out(code)
-    if shared > architecture.shared_bytes:
-        message = (
-            f"@{function.name} needs {shared} bytes of memory for a work-group; "
-            f"{architecture.name} has {architecture.shared_bytes}"
-        )
-        raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span)])
     kernel = PtxKernel(
         name=function.name,
         entry=entry,
@@ -152,7 +153,25 @@ def _lowered(
         sites=tuple(code.sites),
         remarks=remarks.diagnostics(),
     )
+    _refuse_too_large(function, kernel, architecture)
     return LoweredForCuda(kernel, str(module).replace(_LENGTH, str(8 * slots), 1))
+
+
+def _refuse_too_large(function: Function, kernel: PtxKernel, architecture: NvidiaArchitecture) -> None:
+    """Raise `CompileError` for a kernel with more local memory or parameters than a device has room for."""
+    messages = []
+    if kernel.shared_bytes > architecture.shared_bytes:
+        messages.append(
+            f"@{function.name} needs {kernel.shared_bytes} bytes of memory for a work-group; "
+            f"{architecture.name} has {architecture.shared_bytes}"
+        )
+    if kernel.all_parameter_bytes > MOST_PARAMETER_BYTES:
+        messages.append(
+            f"the parameters of @{function.name} are {kernel.all_parameter_bytes} bytes; a kernel has room for "
+            f"{MOST_PARAMETER_BYTES}: pass arrays as a group, or numbers as an array"
+        )
+    if messages:
+        raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span) for message in messages])
 
 
 _LENGTH = "PARAMETER_BYTES"

@@ -64,6 +64,11 @@ class PtxKernel:
         x, y, z = grid
         return -(-x // self.packed), y, z
 
+    @property
+    def all_parameter_bytes(self) -> int:
+        """The bytes of all parameters together."""
+        return self.parameter_bytes + 8 * len(self.pointers)
+
     def to_bytes(self) -> bytes:
         """The kernel as bytes, without its remarks."""
         held = {name: getattr(self, name) for name in _PLAIN}
