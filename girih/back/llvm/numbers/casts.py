@@ -20,7 +20,8 @@ from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, PARTS, Number
 Parts = tuple[Val, ...]
 
 _EXACT = 8
-"""Integers up to this one are numbers of every type, so that constants of a type left open stay constants."""
+"""Integers up to this one are numbers of every type, so that constants of a type left open stay constants, but for the
+floats of eight bits, which are integers in registers."""
 
 
 def cast(w: Writer, features: Features, source: Number, target: Number, a: Parts) -> Parts:
@@ -111,7 +112,7 @@ def _to_floating(w: Writer, features: Features, source: Number, target: Number, 
         return a
     narrow = target in EIGHT_BIT_FLOATS or target in (BF16, F16)
     if source.family == "integer":
-        if _is_small(a):
+        if _is_small(a) and target not in EIGHT_BIT_FLOATS:
             return floating(float(a.literal or 0), register(target))
         if not narrow:
             return w.convert("sitofp", a, register(target))
