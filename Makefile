@@ -9,7 +9,7 @@ PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 test-gpu lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 test-gpu lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-ptx fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ fuzz-cpu: $(VENV)/ready-to-develop ## random programs compiled for the CPU again
 
 fuzz-one-lane: $(VENV)/ready-to-develop ## random programs of work-items, each a thread; COUNT, SEED as above
 	@$(RUN) -m tests.back.one_lane.random_programs --count $(COUNT) --seed $(SEED)
+
+fuzz-ptx: $(VENV)/ready-to-develop ## the same in PTX, executed by the machine of the tests; COUNT, SEED as above
+	@$(RUN) -m tests.back.nvptx.random_programs --count $(COUNT) --seed $(SEED)
 
 fuzz-races: $(VENV)/ready-to-develop ## random programs with and without races, judged by two ways; SEED, JOBS as above
 	@$(RUN) -m tests.fuzz.races.long --free 10000 --planted 1250 --seed $(SEED) --jobs $(JOBS)

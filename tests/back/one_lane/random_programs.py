@@ -14,6 +14,9 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,21 @@ from tests.fuzz.properties import Violation
 REFUSED = frozenset({print_})
 
 
+@dataclass(frozen=True)
+class Executor:
+    """What compiles kernels, with checks or without, so that they can be called; and what it refuses."""
+
+    name: str
+    make: Callable[[Function, bool], Callable[..., object]]
+    refuses: Callable[[Function], bool]
+
+
+ONE_LANE = Executor(
+    "one lane",
+    lambda function, checks: OneLaneKernel(function, checks=checks),
+    lambda function: next(LOWERINGS.refusals(function), None) is not None,
+)
+
 UNCHECKED_EVERY = 4
 """One program of so many is run without checks as well."""
 
@@ -40,12 +58,12 @@ def work_items(seed: int) -> Program:
     return program(seed, 24, without=REFUSED)
 
 
-def is_refused(built: Program) -> bool:
-    """Whether the one-lane machine refuses a program."""
-    return next(LOWERINGS.refusals(built.module.functions[0]), None) is not None
+def is_refused(built: Program, executor: Executor = ONE_LANE) -> bool:
+    """Whether a program is refused."""
+    return executor.refuses(built.module.functions[0])
 
 
-def agrees(text: str, built: Program, *, unchecked: bool = True) -> set[str]:
+def agrees(text: str, built: Program, *, unchecked: bool = True, executor: Executor = ONE_LANE) -> set[str]:
     """What is found in a program that races, or on which both agree, also `unchecked`. Raises `Violation`."""
     expected, codes = built.arrays(), set[str]()
     try:
@@ -57,34 +75,36 @@ def agrees(text: str, built: Program, *, unchecked: bool = True) -> set[str]:
         raise Violation("run", traceback.format_exc(limit=-6), text) from None
     if RACE in codes:
         return {RACE}
-    found = _run(text, built, kernel.ir, expected, codes, checks=True)
+    run = partial(_run, executor, text, built, kernel.ir, expected, codes)
+    found = run(checks=True)
     if unchecked and not codes:
-        _run(text, built, kernel.ir, expected, codes, checks=False)
+        run(checks=False)
     return found
 
 
 def _run(
-    text: str, built: Program, function: Function, expected: list[Any], codes: set[str], *, checks: bool
-) -> set[str]:
+    executor: Executor, text: str, built: Program, function: Function, expected: list[Any], codes: set[str], *,
+    checks: bool,
+) -> set[str]:  # fmt: skip
     arrays = built.arrays()
     found: set[str] = set()
     try:
-        OneLaneKernel(function, checks=checks)(built.grid, *arrays)
+        executor.make(function, checks)(built.grid, *arrays)
     except Failed as failed:
         found = {failed.code}
     except Exception:
         raise Violation("compile", f"checks={checks}: {traceback.format_exc(limit=-6)}", text) from None
     if not found <= codes:
-        raise Violation("finding", f"one lane finds {sorted(found)}, the interpreter {sorted(codes)}", text)
+        raise Violation("finding", f"{executor.name} finds {sorted(found)}, the interpreter {sorted(codes)}", text)
     if not found and codes - UNCHECKED:
-        raise Violation("finding", f"one lane finds nothing, the interpreter {sorted(codes)}", text)
+        raise Violation("finding", f"{executor.name} finds nothing, the interpreter {sorted(codes)}", text)
     told = None if codes else difference(built, expected, arrays, SLACK)
     if told:
         raise Violation("differs", f"checks={checks}: {told}", text)
     return found
 
 
-def main() -> int:
+def main(executor: Executor = ONE_LANE) -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="try random programs of work-items for a long time")
     parser.add_argument("--count", type=int, default=20_000, help="how many programs")
@@ -102,17 +122,17 @@ def main() -> int:
 
     while ran < options.count:
         built, seed = work_items(seed), seed + 1
-        if is_refused(built):
+        if is_refused(built, executor):
             continue
         ran += 1
         mnemonics.update({op.spec.mnemonic for op in built.module.functions[0].walk()})
         try:
             text = str(built.module)
-            findings.update(agrees(text, built, unchecked=ran % UNCHECKED_EVERY == 0) or ["none"])
+            findings.update(agrees(text, built, unchecked=ran % UNCHECKED_EVERY == 0, executor=executor) or ["none"])
         except Violation as violation:
             violations += 1
             options.save.mkdir(parents=True, exist_ok=True)
-            file = options.save / f"one-lane-{built.seed}.tl"
+            file = options.save / f"{executor.name.replace(' ', '-')}-{built.seed}.tl"
             file.write_text(f"{violation.text}\n; {violation.detail}\n", encoding="utf-8")
             print(f"{violation.kind} at {built.seed}: {violation.detail[-300:]}", flush=True)
         if ran % 500 == 0:
