@@ -182,3 +182,61 @@ def test_packed_products_access_16_bytes(size: int, type: str) -> None:
     assert re.search(r"ld\.global(\.nc)?\.v4\.b32", ptx)
     assert "ld.shared.v4.b32" in ptx
     assert re.search(rf"st\.global\.v{4 if type == 'f32' else 2}\.b32", ptx)
+
+
+# --- element by element ------------------------------------------------------------------------
+
+SHAPES = [((1000,), "?"), ((7,), "7"), ((64, 48), "64x48"), ((64, 48), "?x?"), ((37, 50), "?x?"), ((200, 5), "200x5")]
+
+
+@pytest.mark.parametrize("type", ["i8", "f16", "bf16", "f32", "f64"])
+def test_axpby_and_hadamard(type: str) -> None:
+    with every_case() as case:
+        for shape, extents in SHAPES:
+            with case(extents):
+                check_pointwise(type, shape, extents)
+
+
+def check_pointwise(type: str, shape: tuple[int, ...], extents: str) -> None:
+    rng = np.random.default_rng(shape[0])
+    a, b, c = (numbers(rng, shape, type) for _ in range(3))
+    old = exact(b), exact(c)
+    memref = f"memref<{type}x{extents}>"
+    text = f"""func @pointwise(%A: {memref}, %B: {memref}, %C: {memref}) {{
+        %two = constant {one(type, 2)} : {type}
+        %one = constant {one(type, 1)} : {type}
+        axpby %two, %A, %one, %B
+        hadamard %two, %A, %B, %one, %C
+    }}"""
+    PtxMachineKernel(function(text))((1, 1, 1), a, b, c)
+    assert_close(b, 2 * exact(a) + old[0], 2 * abs(exact(a)) + abs(old[0]), type, 2)
+    product = 2 * exact(a) * exact(b)
+    assert_close(c, product + old[1], abs(product) + abs(old[1]), type, 3)
+
+
+@pytest.mark.parametrize("type", ["i8", "bf16", "f32"])
+def test_ger(type: str) -> None:
+    with every_case() as case:
+        for shape in ((64, 48), (37, 5), (3, 70), (256, 2)):
+            with case(str(shape)):
+                rng = np.random.default_rng(shape[0])
+                a, b, c = numbers(rng, shape[:1], type), numbers(rng, shape[1:], type), numbers(rng, shape, type)
+                old = exact(c)
+                text = f"""func @outer(%A: memref<{type}x?>, %B: memref<{type}x?>, %C: memref<{type}x?x?>) {{
+                    %one = constant {one(type, 1)} : {type}
+                    ger %one, %A, %B, %one, %C
+                }}"""
+                PtxMachineKernel(function(text))((1, 1, 1), a, b, c)
+                product = np.outer(exact(a), exact(b))
+                assert_close(c, product + old, abs(product) + abs(old), type, 2)
+
+
+def test_one_memory_as_operand_and_result() -> None:
+    """A vector that is added to itself, in pieces that are read before any of them is written."""
+    text = """func @doubled(%A: memref<f32x4096>) {
+        %one = constant 1.0 : f32
+        axpby %one, %A, %one, %A
+    }"""
+    held = np.arange(4096, dtype=np.float32)
+    PtxMachineKernel(function(text))((1, 1, 1), held)
+    assert (held == 2 * np.arange(4096)).all()

@@ -6,16 +6,57 @@ Checks, the order of accesses and the meaning of factors are those of all machin
 
 from __future__ import annotations
 
+from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.collective.views import known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.linalg import products
 from girih.back.llvm.lower.one_lane.linalg.lowerings import prepared
+from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
+from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
 from girih.back.llvm.nvptx.collective.gemm import shared_bytes_left, small_product, write_small
 from girih.back.llvm.nvptx.machine.code import CudaCode
-from girih.ops.tile.linalg import Gemm
+from girih.ops.tile.linalg import Axpby, Gemm, Ger, Hadamard
 
 LOWERINGS = Lowerings[CudaCode]()
 """The lowerings of this file."""
+
+
+@LOWERINGS.of(Axpby)
+def axpby(code: CudaCode, op: Axpby) -> None:
+    """b := alpha op(a) + beta b."""
+    target, (a, _) = prepared(code, op)
+    turned = a.turned(op.transpose)
+    operands = [PointwiseOperand(turned)]
+    pointwise(code, target, operands, lambda held, _: held[0], lambda: products.scaled_copy(code, target, turned))
+    code.barrier()
+
+
+@LOWERINGS.of(Hadamard)
+def hadamard(code: CudaCode, op: Hadamard) -> None:
+    """c := alpha a * b + beta c, entry by entry."""
+    target, (a, b, _) = prepared(code, op)
+    operands = [PointwiseOperand(a), PointwiseOperand(b)]
+    pointwise(code, target, operands, _multiplied(code, target), lambda: products.entrywise(code, target, a, b))
+    code.barrier()
+
+
+@LOWERINGS.of(Ger)
+def ger(code: CudaCode, op: Ger) -> None:
+    """c := alpha a b^T + beta c."""
+    target, (a, b, _) = prepared(code, op)
+    operands = [PointwiseOperand(a, 0), PointwiseOperand(b, 1)]
+    pointwise(code, target, operands, _multiplied(code, target), lambda: products.outer(code, target, a, b))
+    code.barrier()
+
+
+def _multiplied(code: CudaCode, target: ScaledTarget) -> Result:
+    """The products of numbers; one that several share is the second."""
+
+    def product(held: list[Val], count: int) -> Val:
+        a, b = held
+        return target.numbers.multiply((a,), (code.w.splat(b, count),), contract=code.contract)[0]
+
+    return product
 
 
 @LOWERINGS.of(Gemm)
