@@ -60,6 +60,7 @@ VULKAN_REMARKS = {f"vulkan.{id}": says for id, says in _DEVICE_REMARKS.items()} 
 
 CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.gather": "a thread loads or stores elements that are no neighbours, one by one",
+    "cuda.gemm": "a collective product of large matrices, or of unknown sizes, is computed by one multiprocessor",
     "cuda.resources": "what a kernel takes of a multiprocessor says how many work-groups are there at a time",
     "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
     "cuda.components": "components of a matrix go through shared memory into the order of the language",
@@ -358,4 +359,14 @@ def product_by_loops(reason: str) -> RemarkWords:
         "gemm",
         f"the product is computed by loops of all work-items: {reason}",
         "factors of a listed type, with neighbours in memory along a mode, are multiplied by the device's matrices",
+    )
+
+
+def one_work_group() -> RemarkWords:
+    """A collective matrix product that is large, or has sizes that only a launch knows."""
+    return RemarkWords(
+        "gemm",
+        "the product is computed by one work-group, on one multiprocessor, in blocks that go through shared memory",
+        "a large product wants a grid of work-groups, each with a tile of the result as a matrix of its own; "
+        "many small ones want sizes that their types tell",
     )

@@ -184,6 +184,71 @@ def test_packed_products_access_16_bytes(size: int, type: str) -> None:
     assert re.search(rf"st\.global\.v{4 if type == 'f32' else 2}\.b32", ptx)
 
 
+def large(type: str, modifiers: str, result: str, extents: str, threads: int) -> str:
+    return f"""func @large(%A: memref<{type}x{extents}>, %B: memref<{type}x{extents}>, %C: memref<{result}>)
+        attributes {{work_group_size=[{threads},1], subgroup_size={min(threads, 32)}}} {{
+        %alpha = constant {one(type, 2)} : {type}
+        %beta = constant {one(type, 1)} : {type}
+        gemm.{modifiers} %alpha, %A, %B, %beta, %C
+    }}"""
+
+
+def check_large(
+    sizes: tuple[int, int, int], type: str, modifiers: str, threads: int = 128, *, rows: bool = False
+) -> None:
+    """A product of sizes that only the launch knows; of a target whose rows have the neighbours, if asked for."""
+    m, n, k = sizes
+    rng = np.random.default_rng(m)
+    a = numbers(rng, (k, m) if modifiers[0] == "t" else (m, k), type)
+    b = numbers(rng, (n, k) if modifiers[2] == "t" else (k, n), type)
+    c = numbers(rng, (n, m), type).T if rows else numbers(rng, (m, n), type)
+    before = exact(c)
+    result = f"{type}x?x?,strided<?,1>" if rows else f"{type}x?x?"
+    PtxMachineKernel(function(large(type, modifiers, result, "?x?", threads)))((1, 1, 1), a, b, c)
+    x, y = (exact(a).T if modifiers[0] == "t" else exact(a)), (exact(b).T if modifiers[2] == "t" else exact(b))
+    assert_close(c, 2 * x @ y + before, 2 * abs(x) @ abs(y) + abs(before), type, k + 3)
+
+
+@pytest.mark.parametrize("modifiers", ["n.n", "n.t", "t.n", "t.t"])
+def test_products_of_sizes_that_the_launch_tells(modifiers: str) -> None:
+    """Blocks inside of the matrices, at their edges, of aligned columns and others; several of them."""
+    with every_case() as case:
+        for sizes in ((64, 64, 32), (68, 65, 20), (3, 5, 40), (130, 9, 7)):
+            with case(str(sizes)):
+                check_large(sizes, "f32", modifiers)
+
+
+@pytest.mark.parametrize("threads", [8, 32, 64, 96, 256])
+def test_products_by_any_number_of_threads(threads: int) -> None:
+    check_large((70, 67, 18), "f32", "n.n", threads)
+
+
+@pytest.mark.parametrize("type", ["i8", "i32", "i64", "f16", "bf16", "f64"])
+def test_large_products_of_types(type: str) -> None:
+    with every_case() as case:
+        for modifiers in ("n.n", "t.t"):
+            with case(modifiers):
+                check_large((66, 64, 24), type, modifiers)
+
+
+def test_a_target_with_neighbours_in_rows() -> None:
+    with every_case() as case:
+        for modifiers in ("n.n", "t.n"):
+            with case(modifiers):
+                check_large((65, 72, 20), "f32", modifiers, rows=True)
+
+
+def test_a_product_of_no_depth_scales_the_target() -> None:
+    check_large((5, 6, 0), "f32", "n.n")
+
+
+def test_a_large_product_says_that_one_multiprocessor_computes_it() -> None:
+    remarks = compiled(large("f32", "n.n", "f32x?x?", "?x?", 128)).remarks
+    assert [one.code for one in remarks] == ["cuda.gemm"]
+    small = batched(8, 8, 8, "f32", "f32", "n.n", 0)
+    assert "cuda.gemm" not in [one.code for one in compiled(small).remarks]
+
+
 # --- element by element ------------------------------------------------------------------------
 
 SHAPES = [((1000,), "?"), ((7,), "7"), ((64, 48), "64x48"), ((64, 48), "?x?"), ((37, 50), "?x?"), ((200, 5), "200x5")]

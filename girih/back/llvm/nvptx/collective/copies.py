@@ -103,12 +103,12 @@ def copy(code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFac
     in_two_ways(
         code,
         aligned,
-        lambda: _copy(code, numbers, [(one, one.wide) for one in factors], threads),
-        lambda: _copy(code, numbers, [(one, 1) for one in factors], threads, few=aligned is not None),
+        lambda: copy_pieces(code, numbers, [(one, one.wide) for one in factors], threads),
+        lambda: copy_pieces(code, numbers, [(one, 1) for one in factors], threads, few=aligned is not None),
     )
 
 
-def _copy(
+def copy_pieces(
     code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[tuple[CopiedFactor, int]], threads: int,
     *, few: bool = False,
 ) -> None:  # fmt: skip

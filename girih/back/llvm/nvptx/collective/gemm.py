@@ -12,6 +12,7 @@ from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.collective.views import View, computing
 from girih.back.llvm.lower.one_lane.linalg.dealing import thread_count
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
+from girih.back.llvm.nvptx.collective.blocks import BlockLayout, write_in_blocks
 from girih.back.llvm.nvptx.collective.copies import CopiedFactor, copy
 from girih.back.llvm.nvptx.collective.pieces import PLAIN
 from girih.back.llvm.nvptx.collective.products import SharedFactor, no_sums, tile_pieces, tile_sums, write_tile
@@ -150,3 +151,21 @@ def write_small(code: CudaCode, product: SmallProduct, target: ScaledTarget, a: 
     else:
         with w.when(w.compare("slt", code.thread, tiles.tiles)):
             tile(code.thread)
+
+
+def block_layout(code: CudaCode, target: View, a: View, b: View) -> BlockLayout | None:
+    """The blocks of a product of any sizes; None for numbers that are not multiplied here, or without room."""
+    if not computes(a.element, b.element, target.element):
+        return None
+    along = turns(a.strides), not turns(b.strides)
+    size = computing(target.element).size
+    made = BlockLayout.of(size, along[::-1] if turns(target.strides) else along, thread_count(code))
+    return made if made.bytes <= shared_bytes_left(code) else None
+
+
+def write_large(code: CudaCode, layout: BlockLayout, target: ScaledTarget, a: View, b: View) -> None:
+    """target := alpha a b + beta target, for matrices of any sizes."""
+    left, right = a, b.turned(True)
+    if turns(target.view.strides):
+        left, right, target = right, left, replace(target, view=target.view.turned(True))
+    write_in_blocks(code, layout, target, left, right)

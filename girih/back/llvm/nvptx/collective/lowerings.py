@@ -13,8 +13,15 @@ from girih.back.llvm.lower.one_lane.linalg import products
 from girih.back.llvm.lower.one_lane.linalg.lowerings import prepared
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
 from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
-from girih.back.llvm.nvptx.collective.gemm import shared_bytes_left, small_product, write_small
+from girih.back.llvm.nvptx.collective.gemm import (
+    block_layout,
+    shared_bytes_left,
+    small_product,
+    write_large,
+    write_small,
+)
 from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.facts import remarks
 from girih.ops.tile.linalg import Axpby, Gemm, Ger, Hadamard
 
 LOWERINGS = Lowerings[CudaCode]()
@@ -63,10 +70,16 @@ def _multiplied(code: CudaCode, target: ScaledTarget) -> Result:
 def gemm(code: CudaCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
     target, (a, b, c) = prepared(code, op)
-    left, right, _ = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
+    left, right, c = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
     small = small_product(op)
     if small is not None and small.bytes <= shared_bytes_left(code):
         write_small(code, small, target, left, right)
-    else:
+        code.barrier()
+        return
+    blocks = block_layout(code, c, left, right)
+    if blocks is None:
         products.matrix_product(code, target, left, right)
+    else:
+        code.remarks.note(remarks.one_work_group())
+        write_large(code, blocks, target, left, right)
     code.barrier()

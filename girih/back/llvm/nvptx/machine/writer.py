@@ -55,6 +55,10 @@ class NvptxWriter(Writer):
             opened.index = self.add(first, self.mul(opened.index, distance))
             yield opened
 
+    def unknown(self, number: int) -> Val:
+        """A number as an index that LLVM does not know: a loop with it as its end is not written out."""
+        return self.effect("i64", f'call i64 asm "mov.b64 $0, $1;", "=l,l"(i64 {number})')
+
     # --- barriers ------------------------------------------------------------------------
 
     def label(self, name: str) -> None:
