@@ -35,6 +35,7 @@ LOWER = (
     "back.llvm.lower.launch",
     "back.llvm.lower.collective",
     "back.llvm.lower.tiles",
+    "back.llvm.lower.tensor_map",
     "back.llvm.lower.device",
 )
 THREADS = (
@@ -125,9 +126,21 @@ ROOMS = {
     "back.llvm.lower.tiles": Room(
         (*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.ranges", "back.llvm.lower.*")
     ),
+    "back.llvm.lower.tensor_map": Room(
+        (*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*", "back.llvm.lower.launch")
+    ),
     "back.llvm.lower.one_lane.*": Room((*KNOWN, "back.llvm.emit", "back.llvm.numbers", "back.llvm.lower.*")),
     "back.llvm.lower.one_lane.linalg": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
     "back.llvm.lower.one_lane.matrix": Room((*KNOWN, *THREADS, "back.llvm.lower.one_lane.*")),
+    "back.llvm.lower.one_lane.tensor_map": Room(
+        (
+            *KNOWN,
+            *THREADS,
+            "back.llvm.lower.launch",
+            "back.llvm.lower.tensor_map",
+            "back.llvm.lower.one_lane.*",
+        )
+    ),
     "back.llvm.lower.one_lane.table": Room(
         (*KNOWN, *THREADS, "back.llvm.lower.one_lane.*", "back.llvm.lower.one_lane.linalg")
     ),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from girih.back.llvm.cpu.tensor_map.rows import CHUNK, WIDE, RowCopy
+from girih.back.llvm.cpu.tensor_map.rows import WIDE, RowCopy
 from girih.back.llvm.emit.text import Val, integer, zero
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.launch.descriptor import MapField, Packing
+from girih.back.llvm.lower.tensor_map.elements import rounded_to_tf32
+from girih.back.llvm.lower.tensor_map.rows import CHUNK
 from girih.ir.types import F32, I8, Number
 
 BYTES = "<16 x i8>"
@@ -106,12 +108,7 @@ class LoadRows(RowCopy):
             return held
         w = self.w
         bits = w.convert("bitcast", held, WORDS)
-        odd = w.binary("and", w.binary("lshr", bits, integer(13, WORDS)), integer(1, WORDS))
-        rounded = w.add(w.add(bits, integer(0xFFF, WORDS)), odd)
-        rounded = w.binary("and", rounded, integer(-0x2000, WORDS))
-        magnitude = w.binary("and", bits, integer(0x7FFFFFFF, WORDS))
-        nan = w.compare("ugt", magnitude, integer(0x7F800000, WORDS))
-        result = w.select(nan, integer(0x7FFFE000, WORDS), rounded)
+        result = rounded_to_tf32(w, bits)
         return w.select(self.tf32, w.convert("bitcast", result, BYTES), held)
 
     # --- padded elements -----------------------------------------------------------------

@@ -10,26 +10,18 @@ from dataclasses import replace
 
 from girih.back.llvm.cpu.machine.code import CpuCode
 from girih.back.llvm.cpu.tensor_map.loads import BYTES
-from girih.back.llvm.cpu.tensor_map.rows import CHUNK, RowCopy
+from girih.back.llvm.cpu.tensor_map.rows import RowCopy
 from girih.back.llvm.emit.text import Val, integer, wide
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.atomics import exchange_halves, update
+from girih.back.llvm.lower.atomics import exchange_halves
 from girih.back.llvm.lower.launch.descriptor import MapField
+from girih.back.llvm.lower.tensor_map.elements import WORDS, combine
+from girih.back.llvm.lower.tensor_map.rows import CHUNK
 from girih.back.llvm.numbers import arith
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.ir.types import Number
 from girih.ops.tile.tensor_map import CopyReduction
-
-_WORDS = {
-    CopyReduction.ADD: "add",
-    CopyReduction.AND: "and",
-    CopyReduction.OR: "or",
-    CopyReduction.XOR: "xor",
-    CopyReduction.INC: "uinc_wrap",
-    CopyReduction.DEC: "udec_wrap",
-}
-"""The words of LLVM for atomic updates of integers, whatever their sign."""
 
 _ALIKE = frozenset((CopyReduction.ADD, CopyReduction.AND, CopyReduction.OR, CopyReduction.XOR))
 """The reductions of integers that are one instruction for vectors, whatever their sign."""
@@ -81,25 +73,7 @@ class ReduceRows(RowCopy):
 
     def _combine(self, pointer: Val, held: Val) -> None:
         """Combine an element of the tensor with one of local memory."""
-        w, element = self.w, self.element
-        if element.family != "integer":
-            value = from_memory(w, self.code.features, element, held)
-            update(self.code, self.reduction.value, element, pointer, value, EVERYWHERE)
-            return
-        if self.reduction in _WORDS:
-            w.atomic_update(_WORDS[self.reduction], pointer, held, element.size)
-            return
-        word = self.reduction.value
-
-        def signed() -> list[Val]:
-            w.atomic_update(word, pointer, held, element.size)
-            return []
-
-        def unsigned() -> list[Val]:
-            w.atomic_update(f"u{word}", pointer, held, element.size)
-            return []
-
-        w.either(self.signed, signed, unsigned)
+        combine(self.code, self.reduction, self.element, pointer, held, self.signed, EVERYWHERE)
 
     # --- by pieces of 16 bytes -----------------------------------------------------------
 
@@ -130,7 +104,7 @@ class ReduceRows(RowCopy):
 
         def combined(old: Val) -> Val:
             if element.family == "integer":
-                return w.binary(_WORDS[self.reduction], old, given)
+                return w.binary(WORDS[self.reduction], old, given)
             features = self.code.features
             values = [(from_memory(w, features, element, one),) for one in (old, given)]
             (new,) = arith.binary(w, features, self.reduction.value, element, *values)

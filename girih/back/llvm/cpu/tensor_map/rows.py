@@ -1,17 +1,14 @@
-"""The rows of tensor copies: where each begins in global and in local memory, and which of its bytes the tensor has."""
+"""The rows of tensor copies on the CPU: the loops over them, and what is fetched ahead."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.launch import descriptor as layout
 from girih.back.llvm.lower.launch.descriptor import CHANNEL_SLICE, DIMENSIONS, FIRST_OFFSET, IMAGE, SPATIAL, MapField
+from girih.back.llvm.lower.tensor_map.rows import CHUNK, BoxRows, Dimension
 from girih.ir.types import Number
-
-CHUNK = 16
-"""The bytes that are moved at a time; a swizzle moves them together."""
 
 AHEAD = 8
 """So many rows ahead of the one that is moved, memory is fetched: they lie where no processor expects an access."""
@@ -26,29 +23,12 @@ _LONG = 1024
 """Rows of more bytes are streams that processors fetch ahead by themselves."""
 
 
-class RowCopy(ABC):
-    """A routine that is being written: its parameters, and what is the same for all rows.
-
-    The bytes `start` to `start + row_bytes` of dimension 0 make a row, of which those from `low` to before `high` of
-    the row lie in the tensor, if the row does.
-    """
-
-    stores = True
+class RowCopy(BoxRows):
+    """A routine that is being written: its parameters, and what is the same for all rows."""
 
     def __init__(self, w: Writer, descriptor: Val, operands: Val, local: Val, element: Number) -> None:
-        self.w, self.descriptor, self.operands, self.local = w, descriptor, operands, local
-        self.element = element
-        self.base = w.load("ptr", w.at(descriptor, 8 * MapField.ADDRESS), 8)
-        self.address = w.convert("ptrtoint", local, "i64")
-        self.pitch = self.field(MapField.PITCH)
-        self.row_bytes = self.field(MapField.ROW_BYTES)
-        self.extent = self.field(MapField.STORE_EXTENT if self.stores else MapField.LOAD_EXTENT)
-        start = self.operand(self.field(MapField.START_OPERAND))
-        self.start = w.binary("ashr", w.mul(start, self.field(MapField.START_BITS)), integer(3))
-        self.low = self.within(w.sub(integer(0), self.start))
-        self.high = w.larger(self.low, self.within(w.sub(self.extent, self.start)))
-        self.mask = self.field(MapField.SWIZZLE_MASK)
-        self.shift = self.field(MapField.SWIZZLE_SHIFT)
+        self.operands = operands
+        super().__init__(w, descriptor, local, element)
         full = w.binary("and", w.compare("eq", self.low, integer(0)), w.compare("eq", self.high, self.row_bytes))
         pieces = w.compare("eq", w.binary("and", self.row_bytes, CHUNK - 1), integer(0))
         self.full = w.binary("and", full, pieces)
@@ -137,17 +117,9 @@ class RowCopy(ABC):
 
         self.w.either(self.w.binary("and", self.unchanged, inside), simple, general)
 
-    def field(self, number: int) -> Val:
-        """A word of the descriptor."""
-        return self.w.load("i64", self.w.at(self.descriptor, 8 * number), 8)
-
     def operand(self, number: Val) -> Val:
         """One of the numbers of the copy."""
         return self.w.load("i64", self.w.at(self.operands, self.w.mul(number, 8)), 8)
-
-    def within(self, byte: Val) -> Val:
-        """A byte of a row, brought into the range of the row."""
-        return self.w.smaller(self.w.larger(byte, integer(0)), self.row_bytes)
 
     def fetch(self, offset: Val) -> None:
         """Fetch a row of global memory, which need not be one that the tensor has, ahead of its use."""
@@ -158,44 +130,16 @@ class RowCopy(ABC):
             w.prefetch(w.at(target, loop.index), write=self.stores)
         w.prefetch(w.at(target, w.sub(self.row_bytes, 1)), write=self.stores)
 
-    def place(self, number: Val, byte: Val) -> Val:
-        """The address in local memory of a byte of a row, which is a multiple of 16 bytes before it is swizzled."""
-        w = self.w
-        linear = w.add(w.mul(number, self.pitch), byte)
-        line = w.binary("lshr", w.add(self.address, linear), integer(7))
-        moved = w.binary("shl", w.binary("and", line, self.mask), self.shift)
-        swizzled = w.sub(w.binary("xor", w.add(self.address, linear), moved), self.address)
-        return w.at(self.local, swizzled)
-
     def unswizzled(self, number: Val, byte: Val) -> Val:
         """The address in local memory of a byte of a row, where there is no swizzle."""
         w = self.w
         return w.at(w.at(self.local, w.mul(number, self.pitch)), byte)
 
-    def line(self, number: Val, byte: Val) -> Val:
-        """The number of the line of local memory in which a byte of a row lies."""
-        w = self.w
-        return w.binary("lshr", w.add(self.address, w.add(w.mul(number, self.pitch), byte)), integer(7))
-
-
-class _Dimension:
-    """The words of one dimension of a descriptor."""
-
-    def __init__(self, rows: RowCopy, number: int) -> None:
-        first = layout.dimension(number)
-        self.coordinate = rows.operand(rows.field(first + layout.OPERAND))
-        self.size = rows.field(first + layout.SIZE)
-        self.stride = rows.field(first + layout.STRIDE)
-        self.count = rows.field(first + layout.COUNT)
-        self.step = rows.field(first + layout.STEP)
-        self.low = rows.field(first + layout.LOW)
-        self.high = rows.field(first + layout.HIGH)
-
 
 def each_tiled_row(rows: RowCopy) -> None:
     """Write loops over the rows of a box (004 5.5.3), dimension 0 innermost."""
     w = rows.w
-    dimensions = [_Dimension(rows, number) for number in range(DIMENSIONS)]
+    dimensions = [Dimension(rows, number) for number in range(DIMENSIONS)]
 
     def along(number: int, row: Val, offset: Val, inside: Val) -> None:
         one = dimensions[number]
@@ -211,7 +155,7 @@ def each_tiled_row(rows: RowCopy) -> None:
     along(DIMENSIONS - 1, integer(0), integer(0), integer(1, "i1"))
 
 
-def _innermost(rows: RowCopy, one: _Dimension, number: Val, offset: Val, inside: Val) -> None:
+def _innermost(rows: RowCopy, one: Dimension, number: Val, offset: Val, inside: Val) -> None:
     """Write the loop over rows side by side in local memory, which is a simple one where it can be."""
     w = rows.w
     last = w.add(one.coordinate, w.mul(w.sub(one.count, 1), one.step))
@@ -246,7 +190,7 @@ def _innermost(rows: RowCopy, one: _Dimension, number: Val, offset: Val, inside:
 def each_gathered_row(rows: RowCopy) -> None:
     """Write a loop over four rows of a matrix (004 5.5.3.4)."""
     w = rows.w
-    one = _Dimension(rows, 0)
+    one = Dimension(rows, 0)
     with w.loop(0, 4) as loop:
         rows.fetch(w.mul(rows.operand(w.add(loop.index, 1)), one.stride))
     with w.loop(0, 4) as loop:
@@ -257,8 +201,8 @@ def each_gathered_row(rows: RowCopy) -> None:
 def each_pixel(rows: RowCopy) -> None:
     """Write a loop over the pixels of a column (004 5.5.4): a cursor walks through the pixel box, image by image."""
     w = rows.w
-    spatial = [_Dimension(rows, number) for number in range(SPATIAL)]
-    image, channel_slice = _Dimension(rows, IMAGE), _Dimension(rows, CHANNEL_SLICE)
+    spatial = [Dimension(rows, number) for number in range(SPATIAL)]
+    image, channel_slice = Dimension(rows, IMAGE), Dimension(rows, CHANNEL_SLICE)
     moves = [rows.operand(integer(FIRST_OFFSET + number)) for number in range(SPATIAL)]
     start = [one.coordinate for one in (*spatial, image)]
     with w.loop(0, rows.field(MapField.ROWS), 1, start) as loop:
@@ -273,7 +217,7 @@ def each_pixel(rows: RowCopy) -> None:
         loop.following = _advanced(w, cursor, number, spatial, image)
 
 
-def _advanced(w: Writer, cursor: list[Val], number: Val, spatial: list[_Dimension], image: _Dimension) -> list[Val]:
+def _advanced(w: Writer, cursor: list[Val], number: Val, spatial: list[Dimension], image: Dimension) -> list[Val]:
     """The cursor one pixel on: past the last position of W it goes back to the first and H advances, and so on."""
     carry = integer(1, "i1")
     following = []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from girih.back.llvm.cpu.tensor_map.loads import BYTES
-from girih.back.llvm.cpu.tensor_map.rows import CHUNK, WIDE, RowCopy
+from girih.back.llvm.cpu.tensor_map.rows import WIDE, RowCopy
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.launch.descriptor import MapField, Packing
+from girih.back.llvm.lower.tensor_map.elements import six_bits
+from girih.back.llvm.lower.tensor_map.rows import CHUNK
 from girih.ir.types import I8, Number
 
 PACKED_BYTES = 12
@@ -66,18 +68,7 @@ class StoreRows(RowCopy):
             ended = w.compare("sle", w.add(byte, PACKED_BYTES), self.high)
             with w.when(w.binary("and", begun, ended)):
                 source = self.place(number, w.mul(loop.index, CHUNK))
-                low, high = (self._six_bits(w.load("i64", w.at(source, half), 8)) for half in (0, 8))
+                low, high = (six_bits(w, w.load("i64", w.at(source, half), 8)) for half in (0, 8))
                 w.store(w.binary("or", low, w.binary("shl", high, integer(48))), w.at(target, byte), 1)
                 rest = w.convert("trunc", w.binary("lshr", high, integer(16)), "i32")
                 w.store(rest, w.at(target, w.add(byte, 8)), 1)
-
-    def _six_bits(self, held: Val) -> Val:
-        """The low six bits of eight bytes side by side, the first lowest."""
-        w = self.w
-        # Pairs of neighbours are joined: of bytes, then of 12 bits, then of 24.
-        for shift, even in ((2, 0x003F003F003F003F), (4, 0x00000FFF00000FFF), (8, 0x0000000000FFFFFF)):
-            apart = 8 * shift // 2
-            lower = w.binary("and", held, integer(even))
-            upper = w.binary("and", w.binary("lshr", held, integer(shift)), integer(even << apart - shift))
-            held = w.binary("or", lower, upper)
-        return held
