@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import girih
+from girih.addressing import BoundTensorMap
 from girih.arguments.groups import part_of_member
 from girih.arguments.report import ArgumentPlace, ArgumentReport
 from girih.arguments.scalars import DTYPES
@@ -22,7 +23,8 @@ from girih.back.llvm.cpu.machine.abi import WORKSPACE_ALIGNMENT, CompiledKernel
 from girih.back.llvm.cpu.machine.target import CpuTarget
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.core import Function
-from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number
+from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number, TensorMapType
+from girih.runtime.compiled.descriptor import descriptor
 from girih.source import NOWHERE
 
 Array = NDArray[Any]
@@ -130,7 +132,16 @@ def _slots(type: Any, value: Any, keep: list[Any]) -> list[int]:
             return [int(value)]
         case Number():
             return _number(type, value)
+        case TensorMapType():
+            return _map(value, keep)
     raise TypeError(type)
+
+
+def _map(value: BoundTensorMap, keep: list[Any]) -> list[int]:
+    memory = value.memory(value.writable)
+    described = descriptor(value.tensor_map, memory.ctypes.data)
+    keep += [memory, described]
+    return [described.ctypes.data]
 
 
 def _number(type: Number, value: Any) -> list[int]:

@@ -4,8 +4,8 @@ It executes `girih.back.llvm.lower.one_lane` and all of `girih.back.llvm.lower` 
 the other, each until it waits; `launch` resumes them. Where others are needed, a value goes through memory: a work-item
 writes its own, waits for the others, reads, and waits again before the next one is written.
 
-Matrices are those of machines without instructions for them. Everything of the language is executed but for tensor
-copies and output.
+Matrices are those of machines without instructions for them, and tensor copies are computed. Everything of the language
+is executed but for output.
 
 Who waits says for which instruction. So a subgroup operation or a barrier that only some work-items of a subgroup come
 to, or that only some subgroups come to, is found, where a GPU would hang or give wrong values.
@@ -31,6 +31,7 @@ from girih.back.llvm.lower.lowerings import Lowerings, refuse_unknown
 from girih.back.llvm.lower.one_lane.code import OneLaneCode, OwnMatrices
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.one_lane.table import ONE_LANE
+from girih.back.llvm.lower.one_lane.tensor_map import lowerings
 from girih.back.llvm.lower.sites import Site
 from girih.facts import findings
 from girih.facts.remarks import Remarks
@@ -53,7 +54,7 @@ TOGETHER = -1
 """What work-items wait for that come together around and in collective regions; otherwise the number of a site."""
 
 
-LOWERINGS = ONE_LANE.joined(SOFT_MATRICES)
+LOWERINGS = ONE_LANE.joined(SOFT_MATRICES).replaced(lowerings.LOWERINGS)
 """How this machine lowers instructions."""
 
 

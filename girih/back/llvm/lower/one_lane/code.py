@@ -111,7 +111,7 @@ class OneLaneCode(KernelCode):
 
     def agreed(self, op: Op, name: str, held: Scalar) -> tuple[Val, ...]:
         """The first work-item's value, with which each compares its own, unless they are known to agree."""
-        by_work_group = any(
+        by_work_group = op.spec.by_work_group or any(
             isinstance(v.type, CoopMatrix) and v.type.of_work_group for v in (*op.operands, *op.results)
         )
         if not self._may_differ(op, name, by_work_group=by_work_group):
@@ -157,7 +157,7 @@ class OneLaneCode(KernelCode):
         operand = getattr(op, name, None)
         values = operand if isinstance(operand, tuple) else (operand,)
         known = [value for value in values if isinstance(value, Value)]
-        if len(known) < len(values):
+        if not all(isinstance(value, Value | int) for value in values):
             return True
         if by_work_group and self.place.kind is RegionKind.SPMD:
             return any(self.promises.of(value) is not Uniformity.WORK_GROUP for value in known)
