@@ -168,6 +168,16 @@ ROOMS = {
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back.llvm.nvptx.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane")),
     "back.llvm.nvptx.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.matrix")),
+    "back.llvm.nvptx.tensor_map": Room(
+        (
+            *KNOWN,
+            *LOWER,
+            "addressing",
+            "back.llvm.lower.one_lane",
+            "back.llvm.nvptx.machine",
+            "back.llvm.nvptx.matrix",
+        )
+    ),
     "back.llvm.nvptx.collective": Room(
         (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "back.llvm.nvptx.matrix")
     ),

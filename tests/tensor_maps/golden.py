@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -19,10 +20,23 @@ Bytes = NDArray[np.uint8]
 Case = dict[str, Any]
 
 
+Launch = Callable[..., object]
+Make = Callable[[str], Launch]
+"""What makes a text with one kernel ready to be launched with the kernel's arguments."""
+
+
+def target(name: str, checks: str = "bounds") -> Make:
+    """Kernels for a target of the table."""
+    return lambda text: _loaded(name, checks, text)
+
+
 @cache
-def kernel(
-    target: str, operation: str, type: str, rank: int, mode: str, offset: int, size: int, checks: str = "bounds"
-) -> Kernel:
+def _loaded(name: str, checks: str, text: str) -> Kernel:
+    return girih.loads(text, name, checks=checks)["copy"]
+
+
+@cache
+def program(operation: str, type: str, rank: int, mode: str, offset: int, size: int) -> str:
     """A copy at a window's `offset`; the window is `W` before and, after a load, behind it."""
     coordinates = [f"%c{number}" for number in range(rank)]
     offsets = [f"%o{number}" for number in range(rank - 2)] if mode == "im2col" else []
@@ -35,7 +49,7 @@ def kernel(
     }[operation]
     if offsets:
         copy = f"tensor_copy_load.im2col {place}, [{', '.join(offsets)}], %box"
-    text = f"""
+    return f"""
 func @copy(%map: tensor_map<{type},{rank},{mode}>{parameters}, %W: memref<i8x{size}>) {{
     %one = constant 1 : i8
     %zero = constant 0 : i8
@@ -46,13 +60,13 @@ func @copy(%map: tensor_map<{type},{rank},{mode}>{parameters}, %W: memref<i8x{si
     axpby %one, %window, %zero, %W
 }}
 """
-    return girih.loads(text, target, checks=checks)["copy"]
 
 
-def kernel_of(target: str, case: Case, given: TensorMap, checks: str = "bounds") -> Kernel:
+def program_of(case: Case, given: TensorMap) -> str:
+    """The program of a case."""
     asked = case["instruction"]
     offset, size = asked["sharedOffset"], window_bytes(case, given)
-    return kernel(target, asked["operation"], number_type(given), given.rank, given.mode, offset, size, checks)
+    return program(asked["operation"], number_type(given), given.rank, given.mode, offset, size)
 
 
 def window_bytes(case: Case, given: TensorMap) -> int:
@@ -62,7 +76,7 @@ def window_bytes(case: Case, given: TensorMap) -> int:
     return 1 << int(needed - 1).bit_length()
 
 
-def launch(made: Kernel, case: Case, given: TensorMap, memory: Bytes, window: Bytes) -> None:
+def launch(made: Launch, case: Case, given: TensorMap, memory: Bytes, window: Bytes) -> None:
     """One copy; `memory` holds the bytes from the address of the map on, `window` is local memory."""
     asked = case["instruction"]
     operands = (*asked["coordinates"], *(asked["im2colOffsets"] or ()))
@@ -78,36 +92,36 @@ def placed(content: Bytes, given: TensorMap) -> Bytes:
     return room[skip : skip + size]
 
 
-def check_load(target: str, case: Case, given: TensorMap, checks: str = "bounds") -> None:
+def check_load(make: Make, case: Case, given: TensorMap) -> None:
     expected = case["expect"]
     memory = placed(global_memory(case["memory"]["globalPattern"], given.dtype), given)
     window = np.full(window_bytes(case, given), 0xCD, np.uint8)
-    launch(kernel_of(target, case, given, checks), case, given, memory, window)
+    launch(make(program_of(case, given)), case, given, memory, window)
     size = expected["windowBytes"]
     assert np.array_equal(window[:size], arrays()[expected["imageKey"]])
     untouched = arrays()[expected["maskKey"]] == 0
     assert (window[:size][untouched] == 0xCD).all()
 
 
-def check_store(target: str, case: Case, given: TensorMap, checks: str = "bounds") -> None:
+def check_store(make: Make, case: Case, given: TensorMap) -> None:
     """As it was measured: a byte counts as written if it is the same over two backgrounds."""
     expected = case["expect"]
     window = shared_memory(case["memory"]["sharedPattern"], given.dtype)[: window_bytes(case, given)]
     memory = placed(global_memory(case["memory"]["globalPattern"], given.dtype), given)
-    launch(kernel_of(target, case, given, checks), case, given, memory, window)
+    launch(make(program_of(case, given)), case, given, memory, window)
     size = expected["windowBytes"]
     assert np.array_equal(memory[:size], arrays()[expected["imageKey"]])
     if case["instruction"]["operation"] == "store":
         other = placed(np.full(len(memory), 0x32, np.uint8), given)
-        launch(kernel_of(target, case, given, checks), case, given, other, window)
+        launch(make(program_of(case, given)), case, given, other, window)
         assert np.array_equal((memory == other)[:size], arrays()[expected["maskKey"]] != 0)
 
 
-def check(target: str, case: Case, checks: str = "bounds") -> None:
+def check(make: Make, case: Case) -> None:
     """Whether a copy that succeeded was the same on a target."""
     given = map_of(case["tensorMap"])
     copy = check_load if case["instruction"]["operation"] == "load" else check_store
-    copy(target, case, given, checks)
+    copy(make, case, given)
 
 
 def cases(status: str) -> list[Case]:

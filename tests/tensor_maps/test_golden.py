@@ -18,7 +18,7 @@ def test_copies_that_succeeded(target: str, step: int) -> None:
     with every_case() as case:
         for one in chosen[::step]:
             with case(f"{one['id']} {one['tag']}"):
-                golden.check(target, one)
+                golden.check(golden.target(target), one)
 
 
 def test_compiled_copies_of_each_kind() -> None:
@@ -31,7 +31,7 @@ def test_compiled_copies_of_each_kind() -> None:
             if kind not in seen and asked["tensorDataType"] in ("u8", "tf32"):
                 seen.add(kind)
                 with case(f"{one['id']} {kind}"):
-                    golden.check("cpu", one)
+                    golden.check(golden.target("cpu"), one)
     assert len(seen) > 25
 
 
@@ -42,7 +42,7 @@ def test_illegal_instructions_are_findings(target: str) -> None:
     with every_case() as case:
         for one in chosen:
             with case(f"{one['id']} {one['tag']}"), pytest.raises(girih.KernelError) as caught:
-                golden.check(target, one)
+                golden.check(golden.target(target), one)
             assert {found.code for found in caught.value.findings} == {"run.tensor_copy"}
 
 

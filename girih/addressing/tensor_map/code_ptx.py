@@ -14,7 +14,7 @@ from typing import Literal
 from girih.addressing.errors import RuleReport, rule
 from girih.addressing.tensor_map import operands
 from girih.addressing.tensor_map.element_type import REDUCTIONS
-from girih.addressing.tensor_map.parameters import MapParameters
+from girih.addressing.tensor_map.parameters import MapParameters, Mode
 from girih.addressing.tensor_map.rules import ARCHITECTURES
 from girih.addressing.tensor_map.swizzle import LINE
 
@@ -80,7 +80,7 @@ def instruction_of(given: MapParameters, copy: str) -> CopyInstruction:
     return CopyInstruction(
         copy,
         direction,
-        _opcode(given, copy, direction),
+        _opcode(given, copy),
         coordinates=("column", "row0", "row1", "row2", "row3") if is_four else _names(given),
         offsets=_offsets(given) if is_load else (),
         expected_bytes=given.transaction_bytes * rows // given.rows if is_load else 0,
@@ -116,18 +116,32 @@ def _offsets(given: MapParameters) -> tuple[str, ...]:
     return tuple(f"offset_{letter}" for letter in "whd"[: given.rank - 2]) if given.mode == "im2col" else ()
 
 
-def _opcode(given: MapParameters, copy: str, direction: Direction) -> str:
-    rank = f"{given.rank}d"
+def _opcode(given: MapParameters, copy: str) -> str:
+    own = ARCHITECTURES[given.architecture].capability >= OWN_MEMORY
+    return opcode_of(given.rank, given.mode, copy, own_memory=own)
+
+
+OWN_MEMORY = 10
+"""The major compute capability of the architectures for which loads to the memory of the block itself have a form.
+
+It came with PTX 8.6; `gather4` has it on every architecture.
+"""
+
+
+def opcode_of(rank: int, mode: Mode, copy: str, *, own_memory: bool) -> str:
+    """The opcode of a copy with all its modifiers; `own_memory` says whether loads name the memory of the block itself,
+    or that of a cluster, which a block is too."""
+    dimensions = f"{rank}d"
     tiled = {"gather4": "tile::gather4", "scatter4": "tile::scatter4"}.get(copy, "tile")
-    if direction == "load":
-        # The form with the memory of the block itself came with PTX 8.6; gather4 has it on every architecture.
-        target = "cta" if ARCHITECTURES[given.architecture].capability >= 10 else "cluster"
-        mode = "im2col" if given.mode == "im2col" else tiled
-        return f"cp.async.bulk.tensor.{rank}.shared::{target}.global.{mode}.mbarrier::complete_tx::bytes"
-    mode = "im2col_no_offs" if given.mode == "im2col" else tiled
-    if direction == "reduce":
-        return f"cp.reduce.async.bulk.tensor.{rank}.global.shared::cta.{copy.removeprefix('reduce.')}.{mode}.bulk_group"
-    return f"cp.async.bulk.tensor.{rank}.global.shared::cta.{mode}.bulk_group"
+    if copy in ("load", "gather4"):
+        target = "cta" if own_memory else "cluster"
+        word = "im2col" if mode == "im2col" else tiled
+        return f"cp.async.bulk.tensor.{dimensions}.shared::{target}.global.{word}.mbarrier::complete_tx::bytes"
+    word = "im2col_no_offs" if mode == "im2col" else tiled
+    if copy.startswith("reduce"):
+        operation = copy.removeprefix("reduce.")
+        return f"cp.reduce.async.bulk.tensor.{dimensions}.global.shared::cta.{operation}.{word}.bulk_group"
+    return f"cp.async.bulk.tensor.{dimensions}.global.shared::cta.{word}.bulk_group"
 
 
 def _is_measured(given: MapParameters, copy: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from girih.addressing.tensor_map.parameters import Mode
+from girih.addressing.tensor_map.parameters import MapParameters, Mode
 
 # In the order of their numbers.
 TYPES = {
@@ -41,6 +41,10 @@ class Enumeration:
         """The driver's name of a value that girih calls `word`."""
         meant = SHARED_TYPES.get(word, word)
         return next(self.prefix + name for name, known in self.words.items() if known == meant)
+
+    def number_of(self, word: str) -> int:
+        """The driver's number of a value that girih calls `word`."""
+        return list(self.words.values()).index(SHARED_TYPES.get(word, word))
 
 
 ENUMERATIONS: dict[str, Enumeration] = {
@@ -82,3 +86,18 @@ def driver_name(parameter: str) -> str:
     """The driver's name of a parameter, such as `globalDim`."""
     words = parameter.split("_")
     return _DRIVER_NAMES.get(parameter, words[0] + "".join(word.capitalize() for word in words[1:]))
+
+
+def encode_arguments(given: MapParameters, address: int) -> tuple[int | tuple[int, ...], ...]:
+    """The arguments of `cuTensorMapEncode...`, behind the place of the result, for a tensor at an address.
+
+    They are in the order of `CALLS`: enumerations by their numbers, lists as tuples, innermost dimension first.
+    """
+    values: dict[str, int | tuple[int, ...]] = {"global_address": address}
+    for name in CALLS[CALL_OF[given.mode]][1:]:
+        if name in ENUMERATIONS:
+            word = "none" if name == "l2_promotion" else getattr(given, name)
+            values[name] = ENUMERATIONS[name].number_of(word)
+        elif name not in values:
+            values[name] = getattr(given, name)
+    return tuple(values[name] for name in CALLS[CALL_OF[given.mode]][1:])

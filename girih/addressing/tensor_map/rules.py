@@ -8,11 +8,11 @@ accepted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from girih.addressing.errors import I32_HIGH, I32_LOW, Rule, RuleReport, Violation, plural, rule
+from girih.addressing.errors import I32_HIGH, I32_LOW, AddressingError, Rule, RuleReport, Violation, plural, rule
 from girih.addressing.tensor_map.element_type import ELEMENT_TYPES, ElementType
 from girih.addressing.tensor_map.im2col import corners
 from girih.addressing.tensor_map.parameters import (
@@ -342,6 +342,17 @@ _CHECKS: tuple[_Check, ...] = (
     _check_packed,
 )
 _MODE_CHECKS: dict[str, tuple[_Check, ...]] = {"tiled": (), "im2col": (_check_pixel_box,)}
+
+
+def is_encodable(given: MapParameters, architecture: str) -> bool:
+    """Whether a map, legal for its own architecture, is legal for another one."""
+    if architecture not in ARCHITECTURES:
+        return False
+    try:
+        checked(replace(given, architecture=architecture))
+    except AddressingError:
+        return False
+    return True
 
 
 def lints(given: MapParameters) -> tuple[Violation, ...]:

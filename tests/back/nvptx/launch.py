@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from girih.addressing import BoundTensorMap
+from girih.addressing.tensor_map.bound import address_of
+from girih.addressing.tensor_map.rules import is_encodable
 from girih.analysis.prints import MOST_LINES, prints_of
 from girih.back.llvm.lower.launch.parameters import slot_count
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, PRINT_HEADER_BYTES
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
-from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
+from girih.back.llvm.nvptx.machine.kernel import MAP_BYTES, USUAL, CudaVariant, PtxKernel
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef
+from girih.runtime.compiled.descriptor import descriptor
 from tests.back.harness import Array, Failed, packed_arguments
 from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
 
@@ -30,6 +35,8 @@ class PtxMachineKernel:
     function: Function
     checks: bool = True
     architecture: str = ARCHITECTURE
+    copies: str = "at_once"
+    """When asynchronous copies are made, one of `asynchronous.ORDERS`."""
     _made: dict[CudaVariant, tuple[PtxKernel, PtxModule]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -49,21 +56,52 @@ class PtxMachineKernel:
         keep: list[Any] = [record]
         packed = packed_arguments(self.function, grid, arguments, record, keep)
         disjoint = not any(np.may_share_memory(a, b) for k, a in enumerate(keep) for b in keep[:k])
-        kernel, module = self.variant(CudaVariant(narrow=_fits(self.function, packed), disjoint=disjoint))
+        engine = all(
+            is_encodable(one.tensor_map, self.architecture) for one in arguments if isinstance(one, BoundTensorMap)
+        )
+        narrow = _fits(self.function, packed)
+        kernel, module = self.variant(CudaVariant(narrow=narrow, disjoint=disjoint, engine=engine))
         prints = prints_of(self.function)
         if prints.sites:
             room = np.zeros(PRINT_HEADER_BYTES + 8 * prints.record_words * MOST_LINES, np.uint8)
             keep.append(room)
             packed = np.append(packed, np.uint64(room.ctypes.data))
-        assert len(packed) * 8 == kernel.parameter_bytes
-        given = np.concatenate([packed, packed[list(kernel.pointers)]]).view(np.uint8)
-        done = module.launch(kernel.entry, kernel.ctas(grid), kernel.threads, given, kernel.shared_bytes, memory=keep)
+        given, maps = self._parameters(kernel, packed, arguments)
+        done = module.launch(
+            kernel.entry,
+            kernel.ctas(grid),
+            kernel.threads,
+            given,
+            kernel.shared_bytes,
+            memory=keep,
+            maps=maps,
+            copies=self.copies,
+        )
         if record[0]:
             site = kernel.sites[int(record.view(np.int32)[1])]
             count = site.index_count + site.shape_count
             raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
         assert not done.undefined
         return done
+
+    def _parameters(
+        self, kernel: PtxKernel, packed: Array, arguments: Sequence[Any]
+    ) -> tuple[Array, dict[bytes, BoundTensorMap]]:
+        """The bytes of the parameters, and what the bytes of maps among them stand for."""
+        first = np.zeros(kernel.parameter_bytes, np.uint8)
+        slots = packed.view(np.uint8)
+        assert kernel.maps or len(slots) == len(first)
+        first[: len(slots)] = slots
+        maps = {}
+        for place in kernel.maps:
+            bound: BoundTensorMap = arguments[place.parameter]
+            described = descriptor(bound.tensor_map, address_of(bound.array)).view(np.uint8)
+            first[place.offset + MAP_BYTES :][: len(described)] = described
+            if place.encoded:
+                stands_for = np.full(MAP_BYTES, 0xE0 + place.parameter, np.uint8)
+                first[place.offset :][:MAP_BYTES] = stands_for
+                maps[stands_for.tobytes()] = bound
+        return np.concatenate([first, packed[list(kernel.pointers)].view(np.uint8)]), maps
 
 
 def _fits(function: Function, packed: Array) -> bool:

@@ -25,6 +25,7 @@ from girih.back.llvm.nvptx.matrix.table import with_matrices
 from girih.back.llvm.nvptx.packing import packed_geometry, packing_of
 from girih.back.llvm.nvptx.place import place_of
 from girih.back.llvm.nvptx.table import BUT_MATRICES, CUDA
+from girih.back.llvm.nvptx.tensor_map import places
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
@@ -93,7 +94,7 @@ def _lowered(
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
     pointers, changing = _pointers(function), _changing(function)
     listed = [_declared(function.parameters[number], number, variant, changing) for number in pointers.values()]
-    by_value = f'ptr byval([{_LENGTH} x i8]) align 8 "nvvm.grid_constant" %arguments'
+    by_value = f'ptr byval([{_LENGTH} x i8]) align {places.alignment(function)} "nvvm.grid_constant" %arguments'
     header = (
         f"define ptx_kernel void @{entry}({', '.join([by_value, *listed])}) "
         f'nounwind "nvvm.reqntid"="{threads}"{debug.attached}'
@@ -125,6 +126,7 @@ def _lowered(
         subgroup=here.subgroup,
         lane=here.lane,
         architecture=architecture,
+        has_engine=architecture.copies and variant.engine,
         record=slot(w, arguments, RECORD_SLOT, "ptr"),
         packing=packing,
         slot=here.slot,
@@ -135,10 +137,12 @@ def _lowered(
         code.prints, code.print_step = slot(w, arguments, slots, "ptr"), w.alloca("i64", 1)
         w.store(integer(0), code.print_step, 8)
         slots += 1
+    maps = places.prepare(code, arguments, slots)
     w.together()
     code.body()
     w.end()
     shared = _lay_out(code)
+    size = places.parameter_bytes(slots, maps)
     kernel = PtxKernel(
         name=function.name,
         entry=entry,
@@ -148,13 +152,14 @@ def _lowered(
         packed=1 if packing is None else packing.count,
         subgroup_size=subgroup_size,
         shared_bytes=shared,
-        parameter_bytes=8 * slots,
+        parameter_bytes=size,
         pointers=tuple(pointers),
+        maps=places.places_of(code, maps),
         sites=tuple(code.sites),
         remarks=remarks.diagnostics(),
     )
     _refuse_too_large(function, kernel, architecture)
-    return LoweredForCuda(kernel, str(module).replace(_LENGTH, str(8 * slots), 1))
+    return LoweredForCuda(kernel, str(module).replace(_LENGTH, str(size), 1))
 
 
 def _refuse_too_large(function: Function, kernel: PtxKernel, architecture: NvidiaArchitecture) -> None:

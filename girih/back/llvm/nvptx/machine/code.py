@@ -13,14 +13,22 @@ from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
 from girih.back.llvm.lower.launch.reporter import report
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.copies import CopiesUnderWay
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
-from girih.ir.core import Op, RegionKind
+from girih.ir.core import Op, Region, RegionKind, Value
 from girih.ir.types import I32, CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import Barrier
-from girih.ops.tile.memory import Scope
+from girih.ops.tile.memory import LifetimeStop, Scope
 from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast
+from girih.ops.tile.tensor_map import (
+    TensorCopy,
+    TensorCopyLoad,
+    TensorCopyLoadIm2col,
+    TensorCopyReduce,
+    TensorCopyStore,
+)
 
 FEATURES = Features(f16=True, fma=True)
 """What all architectures from sm_80 on have for arithmetic."""
@@ -65,6 +73,12 @@ class CudaCode(FragmentCode):
     """How work-groups are packed; the threads, their numbers and barriers are those of one of them."""
     slot: Operand = 0
     """The number of the work-group among those that are packed."""
+    has_engine: bool
+    """Whether the engine of the device may make tensor copies."""
+    copies: CopiesUnderWay | None = None
+    """The tensor copies under way; None in kernels without."""
+    encoded: set[Value] = field(default_factory=set)
+    """The tensor maps that the engine reads."""
     arrays: dict[str, int] = field(default_factory=dict)
     """The bytes of the arrays that the work-group shares besides local memory, by what is in them."""
 
@@ -76,11 +90,37 @@ class CudaCode(FragmentCode):
         """Lower one instruction; before one that prints in its turn, the work-group is a step further."""
         if self.print_step is not None and op in prints_of(self.function).steps:
             self.w.store(self.w.add(self.w.load("i64", self.print_step, 8), 1), self.print_step, 8)
+        if self.copies is not None and self.copies.any and self._needs_copies(op):
+            self.barrier()
         FragmentCode.lower(self, op)
 
     @property
     def capability(self) -> tuple[int, int]:
         return self.architecture.capability
+
+    def _write(self, region: Region) -> None:
+        """Lower the instructions of a region, at whose end no copies are under way: loops come to it again."""
+        FragmentCode._write(self, region)
+        if self.copies is None or not self.copies.any:
+            return
+        if self.reached:
+            self.barrier()
+        else:
+            self.copies.forget()
+
+    def _needs_copies(self, op: Op) -> bool:
+        """Whether an instruction comes after the copies under way: barriers wait for them themselves.
+
+        In a collective region every instruction that is no copy does, but for those that touch no memory.
+        """
+        if op.regions or isinstance(op, LifetimeStop):
+            return True
+        touches = op.spec.reads or op.spec.writes
+        return self.place.kind is RegionKind.COLLECTIVE and touches and not isinstance(op, TensorCopy)
+
+    def has_engine_for(self, op: TensorCopy) -> bool:
+        """Whether the device's engine makes a copy."""
+        return self.has_engine and (self.architecture.gathers or not op.mode.by_rows)
 
     def writes_versions(self, loop: Op) -> bool:
         """Whether all threads that meet in the loop take the same version, or no threads meet in it."""
@@ -94,6 +134,11 @@ class CudaCode(FragmentCode):
         """Nothing: who does not come is not known on a device."""
 
     def barrier(self) -> None:
+        if self.copies is not None:
+            if self.copies.any:
+                self.copies.settle()
+            if self.writer.apart:
+                self.copies.show()
         self.writer.barrier()
 
     def subgroup_barrier(self) -> None:
@@ -226,12 +271,16 @@ class CudaCode(FragmentCode):
         own = w.value(lane) if self.place.element_number is not None else w.convert("sext", self.lane, "i64")
         where = (self.linear_group(), *((self.subgroup, own) if spmd else (integer(-1), integer(-1))))
         report(w, self.record, integer(site, "i32"), where, values, self.grid[:2])
+        if self.copies is not None and self.copies.any:
+            with self.copies.by_one():
+                self.copies.wait()
         self.module.declare("llvm.nvvm.exit", "void", ())
         w.run("llvm.nvvm.exit")
         w.unreachable()
 
 
-_MEETINGS = (Barrier, SubgroupBroadcast, *OPERATIONS.values())
+_COPIES = (TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
+_MEETINGS = (Barrier, *_COPIES, SubgroupBroadcast, *OPERATIONS.values())
 
 
 def meets(op: Op) -> bool:

@@ -16,11 +16,13 @@ class CudaVariant:
     """What the code of a kernel takes for granted, and a launch looks at.
 
     `narrow`: sizes, strides and arguments of index type fit 32 bits, and CUDA has the grid. `disjoint`: no argument
-    shares memory with one that the kernel writes, so that what is read may be read early.
+    shares memory with one that the kernel writes, so that what is read may be read early. `engine`: the device's driver
+    can encode all tensor maps, so that its engine makes copies, where it has their mode; otherwise they are computed.
     """
 
     narrow: bool = True
     disjoint: bool = True
+    engine: bool = True
 
     @property
     def linear(self) -> bool:
@@ -35,6 +37,26 @@ USUAL = CudaVariant()
 """What nearly all launches are, and emitted forms."""
 
 
+MAP_BYTES = 128
+"""The bytes of a tensor map that the engine of the device reads."""
+MAP_ALIGNMENT = 128
+"""What a tensor map is aligned to: 64 for the PTX ISA, but 128 for the CUDA driver API from 13.0 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlace:
+    """The place of a tensor map in the first parameter of a kernel.
+
+    From byte `offset` on there are `MAP_BYTES` for the engine, which the driver encodes if the map is `encoded`, and
+    behind them the words of its descriptor (`girih.back.llvm.lower.launch.descriptor`). `parameter` is the number of
+    the map among the parameters of the kernel in the language; its slot says nothing.
+    """
+
+    parameter: int
+    offset: int
+    encoded: bool
+
+
 @dataclass(frozen=True, slots=True)
 class PtxKernel:
     """A kernel in PTX, before it is assembled.
@@ -43,7 +65,8 @@ class PtxKernel:
     that are neighbours along x, and `shared_bytes` of dynamic shared memory. Its first parameter are `parameter_bytes`
     bytes: slots as `girih.back.llvm.lower.launch.slots` lists them. The others are the addresses that the slots with
     the numbers `pointers` have, each as a parameter of its own: of these alone LLVM can know that they share no memory.
-    `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
+    `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
+    there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
     """
 
     name: str
@@ -56,6 +79,7 @@ class PtxKernel:
     shared_bytes: int
     parameter_bytes: int
     pointers: tuple[int, ...]
+    maps: tuple[MapPlace, ...]
     sites: tuple[Site, ...]
     remarks: tuple[Diagnostic, ...] = ()
 
@@ -72,6 +96,7 @@ class PtxKernel:
     def to_bytes(self) -> bytes:
         """The kernel as bytes, without its remarks."""
         held = {name: getattr(self, name) for name in _PLAIN}
+        held["maps"] = [(one.parameter, one.offset, one.encoded) for one in self.maps]
         held["sites"] = [site.plain() for site in self.sites]
         return json.dumps(held, separators=(",", ":")).encode()
 
@@ -81,7 +106,8 @@ class PtxKernel:
         try:
             held: Mapping[str, Any] = json.loads(data)
             plain = {name: held[name] for name in _PLAIN} | {"pointers": tuple(held["pointers"])}
-            return PtxKernel(sites=tuple(Site.of_plain(one) for one in held["sites"]), **plain)
+            maps = tuple(MapPlace(*one) for one in held["maps"])
+            return PtxKernel(maps=maps, sites=tuple(Site.of_plain(one) for one in held["sites"]), **plain)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"these bytes hold no kernel in PTX: {error}") from None
 

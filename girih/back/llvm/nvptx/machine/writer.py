@@ -84,6 +84,11 @@ class NvptxWriter(Writer):
         """Note that what was written so far needs no barrier behind it."""
         self._apart = False
 
+    @property
+    def apart(self) -> bool:
+        """Whether anything was written since the last barrier that other threads might see."""
+        return self._apart
+
     def barrier(self) -> None:
         """Wait for all threads of the work-group, where anything was written since they last waited."""
         if not self._apart:
