@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from girih import parse
-from girih.runtime.targets import no_form
+from girih.runtime import targets
+from girih.runtime.cuda.code import sass
+from girih.runtime.targets import TARGETS, no_form
 from tests.cli.helpers import AXPBY, girih, write
 
 SHIFT = """$n = 4
@@ -90,14 +92,25 @@ def test_only_remarks_are_emitted_as_json_and_only_by_targets_that_make_some(tmp
         done = girih("emit", path, "--as", form, "--format", "json")
         assert (done.status, done.message) == (2, "--format json is for --as remarks")
     done = girih("emit", path, "--as", "remarks", "--target", "interpreter")
-    assert done.status == 2 and "emits no remarks of the compiler; cpu, vulkan, and opencl do" in done.message
+    assert done.status == 2 and "emits no remarks of the compiler; cpu, cuda, vulkan, and opencl do" in done.message
 
 
-@pytest.mark.parametrize("form", ["ptx"])
-def test_other_forms_are_not_there_yet(form: str, tmp_path: Path) -> None:
-    done = girih("emit", write(tmp_path, AXPBY), "--as", form)
+def test_a_form_that_no_target_emits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "TARGETS", {name: row for name, row in TARGETS.items() if name != "cuda"})
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "ptx")
     assert done.status == 2
-    assert done.message == f"--as {form}: {no_form('cpu', form)}" and "not there yet" in done.message
+    assert done.message == f"--as ptx: {no_form('cpu', 'ptx')}" and "not there yet" in done.message
+
+
+def test_ptx_needs_no_target_by_name(tmp_path: Path) -> None:
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "ptx")
+    assert done.status == 0 and ".visible .entry axpby(" in done.output
+
+
+def test_machine_code_without_a_disassembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sass, "machine_code", lambda kernel: None)
+    done = girih("emit", write(tmp_path, AXPBY), "--as", "sass", "--target", "cuda:sm_80")
+    assert done.status == 1 and "error[run.emit]: no assembler is there that makes machine code of PTX" in done.errors
 
 
 def test_llvm_ir_of_all_kernels_or_one(tmp_path: Path) -> None:
