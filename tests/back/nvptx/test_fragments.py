@@ -114,6 +114,12 @@ def multiplies(
         agrees(text, of(a, *shapes[0]), of(b, *shapes[1]), of(c, m, n), of(r, m, n), code=code)
 
 
+def test_products_of_two_types() -> None:
+    """By `mma` where each number becomes one of the wider type in the thread that has it."""
+    for types in (("i8", "f16", "f32", "f32"), ("bf16", "i8", "f32", "f32"), ("f32", "bf16", "f32", "f32")):
+        multiplies(types, (32, 16, 32))
+
+
 @pytest.mark.parametrize(("types", "shape"), one_in(9, product(PRODUCTS, SHAPES)))
 def test_products(types: tuple[str, str, str, str], shape: tuple[int, int, int]) -> None:
     multiplies(types, shape)
@@ -212,6 +218,46 @@ def test_tiles_at_any_place(type: str, use: str) -> None:
             with case(f"{i}, {j} of {rows} rows {turn}"):
                 text = WINDOW.format(t=type, m=32, n=32, use=use, turn=turn)
                 agrees(text, of(type, rows, 72), of(type, rows, 72), i, j, on_ptx=not turn and rows == 80)
+
+
+BOTH = """
+func @f(%A: memref<f32x8x8>, %B: memref<c32x8x8>, %n: index)
+    attributes {subgroup_size=32, work_group_size=[64, 1]} {
+  parallel {
+    %z = constant 0 : index
+    %a = cooperative_matrix_load %A[%z,%z] : coopmatrix<f32x8x8,matrix_acc>
+    %b = cooperative_matrix_load %B[%z,%z] : coopmatrix<c32x8x8,matrix_acc>
+    %g = cooperative_matrix_load %A[%z,%z] : coopmatrix<f32x8x8,matrix_acc,work_group>
+    %p, %q, %h = for %k = %z, %n init (%x=%a, %y=%b, %w=%g)
+        -> (coopmatrix<f32x8x8,matrix_acc>, coopmatrix<c32x8x8,matrix_acc>, coopmatrix<f32x8x8,matrix_acc,work_group>) {
+      %s = add %x, %a : coopmatrix<f32x8x8,matrix_acc>
+      %t = mul %y, %b : coopmatrix<c32x8x8,matrix_acc>
+      %u = sub %w, %g : coopmatrix<f32x8x8,matrix_acc,work_group>
+      yield (%s, %t, %u)
+    }
+    barrier.global
+    cooperative_matrix_store %q, %B[%z,%z]
+    cooperative_matrix_store %p, %A[%z,%z]
+    barrier.global
+    cooperative_matrix_store %h, %A[%z,%z]
+  }
+}
+"""
+
+
+def test_fragments_and_arrays_in_one_kernel() -> None:
+    """A loop hands on matrices of every kind."""
+    kernel = girih.loads(BOTH, target="interpreter")["f"]
+    given = of("f32", 8, 8), of("f32", 8, 8).astype(np.complex64)
+    wanted, found, executed = ([copy_of(one) for one in given] for _ in range(3))
+    kernel.options(races=False)[1](*wanted, 3)
+    compiled = FragmentKernel(kernel.ir)
+    compiled((1, 1, 1), *found, 3)
+    PtxMachineKernel(kernel.ir)((1, 1, 1), *executed, 3)
+    for mine in (found, executed):
+        same(mine[0], wanted[0], 1e-5)
+        same(mine[1], wanted[1], 1e-4)
+    assert len(compiled.remarks.diagnostics()) == 2
 
 
 COMPONENTS = """

@@ -16,14 +16,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import girih
 from girih import kernels
 from girih.back.llvm.nvptx.compile import compile_kernel
-from girih.back.llvm.nvptx.machine.architecture import architecture_named
+from girih.back.llvm.nvptx.machine.architecture import ARCHITECTURES, architecture_named
+from girih.back.llvm.nvptx.matrix.instructions import instructions_for
 from girih.back.llvm.nvptx.matrix.tiles import product_tile
-from girih.ir.types import BF16, F32, F64
+from girih.facts.accumulators import product_accumulator
+from girih.ir.types import BF16, F32, F64, NUMBERS
 from girih.runtime.cuda.code.resources import KernelResources
 from tests.back.harness import same
 from tests.back.nvptx.launch import PtxMachineKernel
+from tests.back.nvptx.test_fragments import GEMM, PRODUCTS
 from tests.cases import one_in
 
 TARGET = "cuda:sm_90a"
@@ -85,3 +89,20 @@ def test_products_of_the_library_with_edges(type: str, dtype: Any) -> None:
     found = c.copy(order="F")
     PtxMachineKernel(kernel.ir)((2, 3, 1), 2.0, a, b, 3.0, found)
     same(found, 2 * a.astype(np.float32) @ b.astype(np.float32).T + 3 * c, 1e-5)
+
+
+@pytest.mark.parametrize("name", one_in(4, ARCHITECTURES))
+def test_products_are_code_for_every_architecture(name: str, tmp_path: Path) -> None:
+    """The assembler takes the instructions that are chosen for an architecture, for factors of every type."""
+    architecture, ptxas = architecture_named(name), shutil.which("ptxas")
+    for types in PRODUCTS:
+        a, b, c, r = types
+        text = GEMM.format(a=a, b=b, c=c, r=r, m=32, n=16, k=32, ta="", tb="", more="")
+        made = compile_kernel(girih.loads(text, target="interpreter")["f"].ir, architecture)
+        sums = product_accumulator(NUMBERS[c], NUMBERS[r])
+        instructions = instructions_for(NUMBERS[a], NUMBERS[b], sums, architecture.capability)
+        assert ("mma.sync" in made.ptx) == bool(instructions)
+        if ptxas is not None:
+            file = tmp_path / f"{'_'.join(types)}.ptx"
+            file.write_text(made.ptx)
+            subprocess.run([ptxas, f"-arch={name}", str(file), "-o", str(tmp_path / "cubin")], check=True)

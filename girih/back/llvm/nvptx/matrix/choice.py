@@ -7,6 +7,7 @@ fragments there is a reason in words, with the first place that is against it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
 from girih.back.llvm.lower.one_lane.matrix.meetings import MatrixMeetings, met
@@ -15,7 +16,7 @@ from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction,
 from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, fragment_layout
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Value
-from girih.ir.types import F32, I32, CoopMatrix, Number
+from girih.ir.types import F32, I32, CoopMatrix, Number, promote
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.source import Span
@@ -38,11 +39,23 @@ def sums_type(op: CooperativeMatrixMulAdd) -> Number:
     return I32 if total.family == "integer" and total.size < I32.size else total
 
 
+def factor_types(op: CooperativeMatrixMulAdd) -> tuple[CoopMatrix, CoopMatrix]:
+    """The types in which factors are multiplied: one component type where that changes nothing of who holds what."""
+    a, b = matrix_type(op.a), matrix_type(op.b)
+    wider = promote(a.component, b.component)
+    if wider is None or a.component == b.component:
+        return a, b
+    both = [replace(one, component=wider) for one in (a, b)]
+    if any(fragment_layout(one) != fragment_layout(wide) for one, wide in zip((a, b), both, strict=True)):
+        return a, b
+    return both[0], both[1]
+
+
 def multiply_instructions(
     function: Function, op: CooperativeMatrixMulAdd, capability: tuple[int, int]
 ) -> list[MultiplyInstruction]:
     """The instructions for a product, the deepest first; none where it is computed number by number."""
-    a, b, total = matrix_type(op.a).component, matrix_type(op.b).component, sums_type(op)
+    (a, b), total = (one.component for one in factor_types(op)), sums_type(op)
     if a == b == total == F32 and "tf32" in function.permissions:
         return [TF32]
     return instructions_for(a, b, total, capability)

@@ -19,7 +19,7 @@ from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, matrix_t
 from girih.back.llvm.lower.one_lane.matrix.staging import MOST_SHARED
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.values import memory_type, register
-from girih.back.llvm.nvptx.matrix.choice import multiply_instructions, sums_type
+from girih.back.llvm.nvptx.matrix.choice import factor_types, multiply_instructions, sums_type
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction
@@ -41,6 +41,7 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
     result = matrix_type(op.result)
     together(code, op, result)
     a, b, c = (fragments(code, one) for one in (op.a, op.b, op.c))
+    a, b = (cast_in_place(code, one, type) for one, type in zip((a, b), factor_types(op), strict=True))
     c = _cast(code, c, sums_type(op))
     instructions = multiply_instructions(code.function, op, code.capability)
     if a.layout.threads.shared:
