@@ -226,6 +226,9 @@ ROOMS = {
     "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
     "runtime.cuda.driver": Room(),
     "runtime.cuda.code": Room((*KNOWN, "back.llvm", "runtime.cache", "runtime.cuda.driver")),
+    "runtime.cuda.tensor_maps": Room(
+        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.compiled", "runtime.cuda.driver"), ARRAYS
+    ),
     "runtime.cuda": Room(
         (
             *KNOWN,
@@ -235,6 +238,7 @@ ROOMS = {
             "runtime.compiled",
             "runtime.cuda.driver",
             "runtime.cuda.code",
+            "runtime.cuda.tensor_maps",
             "runtime.device",
         ),
         ARRAYS,

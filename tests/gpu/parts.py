@@ -269,6 +269,39 @@ def _run_bug(case: str, target: str) -> None:
     assert found == refuses if refuses else found and found <= finds, f"found {found}, of {refuses or finds}"
 
 
+# --- tensor copies -------------------------------------------------------------------------
+
+
+def _copy_names(_: int) -> list[str]:
+    return [f"{name} {checks}" for name in _copies() for checks in CHECKS]
+
+
+@cache
+def _copies() -> dict[str, dict[str, Any]]:
+    """The copies that were measured on an H200, made or refused, by their numbers."""
+    from tests.tensor_maps import golden
+
+    return {f"{one['id']}": one for status in ("ok", "illegal_instruction") for one in golden.cases(status)}
+
+
+def _run_copy(case: str, target: str) -> None:
+    """A copy moves the bytes that were measured; one that the instruction refuses is a finding, in all kernels."""
+    import girih
+    from tests.tensor_maps import golden
+
+    name, checks = case.split()
+    one, make = _copies()[name], golden.target(target, checks)
+    if one["expect"]["status"] == "ok":
+        golden.check(make, one)
+        return
+    try:
+        golden.check(make, one)
+    except girih.KernelError as error:
+        assert {found.code for found in error.findings} == {"run.tensor_copy"}
+        return
+    raise AssertionError("an illegal instruction is no finding")
+
+
 # --- compute-sanitizer ---------------------------------------------------------------------
 
 SANITIZER = "compute-sanitizer"
@@ -334,6 +367,10 @@ PARTS: Mapping[str, Part] = {
     "kernels": Part(
         "every kernel of the library against the interpreter, with checks and without", _kernel_names, _run_kernel,
         120, _import("tests.back.one_lane.test_kernels"),
+    ),
+    "copies": Part(
+        "tensor copies that were measured on an H200, with checks and without", _copy_names, _run_copy, 60,
+        _import("tests.tensor_maps.golden"),
     ),
     "suite": Part("the tests of kernels and programs", _suite_names, _run_suite, 400),
     "marked": Part("the tests marked `cuda`", _marked_names, _run_marked, 400),

@@ -59,7 +59,12 @@ def test_several_processes_share_the_cases() -> None:
 def test_parts_run_and_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "found.json"
     words = ["--target", "cpu", "--jobs", "1", "--to", str(file)]
-    chosen = {"vectors": "axpby f32 bounds", "bugs": "bounds/halo_left", "kernels": "axpby axpby off"}
+    chosen = {
+        "vectors": "axpby f32 bounds",
+        "bugs": "bounds/halo_left",
+        "kernels": "axpby axpby off",
+        "copies": "1 bounds",
+    }
     for part, case in chosen.items():
         if part == "vectors":
             case = next(name for name in PARTS[part].names(0) if name.startswith("axpby "))

@@ -88,16 +88,18 @@ def driver_name(parameter: str) -> str:
     return _DRIVER_NAMES.get(parameter, words[0] + "".join(word.capitalize() for word in words[1:]))
 
 
-def encode_arguments(given: MapParameters, address: int) -> tuple[int | tuple[int, ...], ...]:
-    """The arguments of `cuTensorMapEncode...`, behind the place of the result, for a tensor at an address.
+def encode_arguments(given: MapParameters, address: int) -> dict[str, int | tuple[int, ...]]:
+    """The arguments of `cuTensorMapEncode...` behind the place of the result, in order, for a tensor at an address.
 
-    They are in the order of `CALLS`: enumerations by their numbers, lists as tuples, innermost dimension first.
+    Enumerations are given by their numbers, lists as tuples, innermost dimension first.
     """
-    values: dict[str, int | tuple[int, ...]] = {"global_address": address}
+    values: dict[str, int | tuple[int, ...]] = {}
     for name in CALLS[CALL_OF[given.mode]][1:]:
-        if name in ENUMERATIONS:
+        if name == "global_address":
+            values[name] = address
+        elif name in ENUMERATIONS:
             word = "none" if name == "l2_promotion" else getattr(given, name)
             values[name] = ENUMERATIONS[name].number_of(word)
-        elif name not in values:
+        else:
             values[name] = getattr(given, name)
-    return tuple(values[name] for name in CALLS[CALL_OF[given.mode]][1:])
+    return values

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -344,6 +345,7 @@ _CHECKS: tuple[_Check, ...] = (
 _MODE_CHECKS: dict[str, tuple[_Check, ...]] = {"tiled": (), "im2col": (_check_pixel_box,)}
 
 
+@lru_cache(maxsize=256)
 def is_encodable(given: MapParameters, architecture: str) -> bool:
     """Whether a map, legal for its own architecture, is legal for another one."""
     if architecture not in ARCHITECTURES:

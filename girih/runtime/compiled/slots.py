@@ -29,6 +29,9 @@ class SlotMemory(Protocol):
     def table(self, content: bytes) -> int:
         """The address of memory with some bytes, aligned to 8, which stays while the kernel runs."""
 
+    def map(self, item: MapClaim) -> int:
+        """What the slot of a tensor map holds: the address of its descriptor, or 0 where that lies elsewhere."""
+
 
 @dataclass(slots=True, eq=False)
 class HostMemory:
@@ -45,6 +48,12 @@ class HostMemory:
         ctypes.memmove(made, content, len(content))
         self.tables.append(made)
         return ctypes.addressof(made)
+
+    def map(self, item: MapClaim) -> int:
+        # The address models are imported by kernels that need them only.
+        from girih.runtime.compiled.descriptor import descriptor
+
+        return self.table(descriptor(item.tensor_map, self.array(item.claim)).tobytes())
 
 
 @dataclass(slots=True)
@@ -77,11 +86,7 @@ def fill(
             assert isinstance(type, GroupType)
             words += [_table(type, item, memory), *([item.size] if type.size is None else [])]
         elif isinstance(item, MapClaim):
-            # The address models are imported by kernels that need them only.
-            from girih.runtime.compiled.descriptor import descriptor
-
-            described = descriptor(item.tensor_map, memory.array(item.claim))
-            words.append(memory.table(described.tobytes()))
+            words.append(memory.map(item))
         else:
             words += _scalar(type, item)
     return Slots(np.array([*words, *after], np.int64), [accepted, memory])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from importlib import import_module
 from threading import Lock
 from typing import Any
 
 PACKAGE = "cuda.bindings.driver"
+_VERSION = 12000
+"""The version of CUDA whose functions are asked for by their names."""
 
 
 class NoCudaError(Exception):
@@ -77,6 +80,20 @@ def call(name: str, *arguments: Any) -> Any:
     if int(result):
         raise _fault(api, name, result)
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def call_in_c(name: str, *arguments: Any) -> None:
+    """Call a function of the driver of CUDA 12.0 or newer with arguments of ctypes. Raises `CudaFault`.
+
+    It is for what cuda-bindings cannot be asked for.
+    """
+    address, _ = call("cuGetProcAddress", name.encode(), _VERSION, 0)
+    if not address:
+        raise CudaFault(name, "CUDA_ERROR_NOT_FOUND", "the driver has no such function")
+    result = ctypes.CFUNCTYPE(ctypes.c_int)(int(address))(*arguments)
+    if result:
+        api = driver()
+        raise _fault(api, name, api.CUresult(result))
 
 
 def _fault(api: Any, name: str, result: Any) -> CudaFault:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 
 from girih.analysis.prints import prints_of
 from girih.arguments import arrays
-from girih.arguments.arrays import Accepted, claims_of
+from girih.arguments.arrays import Accepted, MapClaim, claims_of
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
 from girih.diagnostics import Diagnostic, KernelError, LaunchError
@@ -51,6 +52,10 @@ class _Call:
         kernel = self.loaded.kernel
         filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
         filled.words[:4] = [*self.grid, record.device]
+        if kernel.maps:
+            from girih.runtime.cuda.tensor_maps import with_maps
+
+            filled.words = with_maps(kernel, filled.words, self.accepted, memory.array)
         assert filled.words.nbytes == kernel.parameter_bytes, "the kernel has the slots that are filled"
         begin = filled.address
         listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
@@ -106,7 +111,7 @@ class CudaKernel:
             place = place_of(self.number, arguments, span)
             with place.device.current():
                 accepted = arrays.accept(self._specs, arguments, place.reach)
-                variant = variant_of(self.function, grid, accepted)
+                variant = self._suited(place.device, variant_of(self.function, grid, accepted), accepted)
                 asked = hardware_grid(grid, variant)
                 if asked is None:
                     message = f"a grid of {grid} has more work-groups than CUDA can count, 2^47"
@@ -129,6 +134,15 @@ class CudaKernel:
             found = [finding for one in streams for finding in one.take_found()]
             if found:
                 raise KernelError(found)
+
+    def _suited(self, device: CudaDevice, variant: CudaVariant, accepted: Sequence[Accepted]) -> CudaVariant:
+        """The variant for a device: without the engine that copies boxes, where it does not know all tensor maps."""
+        if not any(isinstance(item, MapClaim) for item in accepted):
+            return variant
+        from girih.runtime.cuda.tensor_maps import are_encodable
+
+        architecture = architecture_on(device, self._name, self.function.span)
+        return replace(variant, engine=not architecture.copies or are_encodable(accepted, architecture.name))
 
     def _on(self, device: CudaDevice, variant: CudaVariant) -> LoadedKernel:
         """The kernel on a device, loaded now or before; the device is the thread's current one."""

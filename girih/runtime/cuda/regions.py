@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from girih.arguments.arrays import MapClaim
 from girih.arguments.claims import Claim, Cluster, clusters
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cuda.driver import call
 from girih.runtime.cuda.memory import ALIGNMENT, DeviceBlock
 from girih.runtime.cuda.streams import LaunchStream, is_capturing
+
+IN_PARAMETERS = 0
+"""The slot of a tensor map, which lies among the parameters itself (`girih.runtime.cuda.tensor_maps`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +36,9 @@ class ResidentMemory:
 
     def table(self, content: bytes) -> int:
         return self.stream.device.tables.address(content, capturing=is_capturing(self.stream.handle))
+
+    def map(self, item: MapClaim) -> int:
+        return IN_PARAMETERS
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +79,9 @@ class CopiedMemory:
             held = np.frombuffer(content, np.uint8)
             call("cuMemcpyHtoDAsync", place, int(held.ctypes.data), len(content), self.stream.handle)
         return place
+
+    def map(self, item: MapClaim) -> int:
+        return IN_PARAMETERS
 
     def download(self) -> None:
         """Copy the elements of what the kernel has written into the arrays of the host. Raises `CudaFault`.

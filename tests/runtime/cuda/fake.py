@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tests.back.nvptx.ptx_machine import PtxModule
+from tests.runtime.cuda import fake_maps
 
 
 class CUresult(IntEnum):
@@ -144,6 +145,8 @@ class FakeDriver:
         self.modules: list[bytes] = []
         self.launches: list[tuple[tuple[int, int, int], int, int]] = []
         self.addresses: dict[str, int] = {}
+        self.maps: fake_maps.Encoded = {}
+        self._by_name = fake_maps.functions(self.maps, "sm_{}{}a".format(*self.gpus[0].capability))
         self._thread = threading.local()
         self._lock = threading.RLock()
         self._next = 0x1000
@@ -185,8 +188,10 @@ class FakeDriver:
         return str(result.name).lower().replace("_", " ").encode()
 
     def cuGetProcAddress(self, name: bytes, version: int, flags: int) -> Given:
-        assert version == 13000 and flags == 0
-        return self.addresses.get(name.decode(), 0), 0
+        assert version in (12000, 13000) and flags == 0
+        known = self._by_name.get(name.decode())
+        address = None if known is None else ctypes.cast(known, ctypes.c_void_p).value
+        return address or self.addresses.get(name.decode(), 0), 0
 
     # --- devices ---------------------------------------------------------------------------
 
@@ -421,7 +426,7 @@ class FakeDriver:
             np.ctypeslib.as_array((ctypes.c_uint8 * (len(room) - 512)).from_address(begin))
             for begin, room in self.memory.items()
         ]
-        PtxModule.parse(text).launch(entry, grid, block, values, shared, reachable)
+        PtxModule.parse(text).launch(entry, grid, block, values, shared, reachable, maps=self.maps, copies="late")
 
     # --- the assembler ---------------------------------------------------------------------
 

@@ -1,0 +1,77 @@
+"""Tensor maps as kernels for CUDA find them in their first parameter: as the engine reads them, and as descriptors."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from girih.addressing.tensor_map.driver import CALL_OF, LISTS, encode_arguments
+from girih.addressing.tensor_map.model import TensorMap
+from girih.addressing.tensor_map.rules import is_encodable
+from girih.arguments.arrays import Accepted, MapClaim
+from girih.arguments.claims import Claim
+from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, PtxKernel
+from girih.runtime.compiled.descriptor import descriptor
+from girih.runtime.cuda.driver import call_in_c
+
+_C_TYPES: dict[str, Any] = {"cuuint64_t": ctypes.c_uint64, "cuuint32_t": ctypes.c_uint32, "int": ctypes.c_int}
+
+
+def are_encodable(accepted: Sequence[Accepted], architecture: str) -> bool:
+    """Whether the driver of a device with an architecture encodes all tensor maps among some arguments."""
+    return all(is_encodable(item.tensor_map, architecture) for item in accepted if isinstance(item, MapClaim))
+
+
+def with_maps(
+    kernel: PtxKernel,
+    slots: NDArray[np.int64],
+    accepted: Sequence[Accepted],
+    address: Callable[[Claim], int],
+) -> NDArray[np.int64]:
+    """The words of the first parameter of a kernel: the slots, and its tensor maps behind them, in aligned memory.
+
+    `address` gives that of an array on the device. Raises `CudaFault` where the driver refuses a map.
+    """
+    memory = aligned(kernel.parameter_bytes)
+    memory[: slots.nbytes] = slots.view(np.uint8)
+    for place in kernel.maps:
+        item = accepted[place.parameter]
+        assert isinstance(item, MapClaim)
+        begin = address(item.claim)
+        if place.encoded:
+            encode(item.tensor_map, begin, int(memory.ctypes.data) + place.offset)
+        described = descriptor(item.tensor_map, begin).view(np.uint8)
+        memory[place.offset + MAP_BYTES :][: len(described)] = described
+    return memory.view(np.int64)
+
+
+def aligned(size: int) -> NDArray[np.uint8]:
+    """So many bytes, zeros, where a tensor map may begin."""
+    room = np.zeros(size + MAP_ALIGNMENT, np.uint8)
+    skip = -room.ctypes.data % MAP_ALIGNMENT
+    return room[skip : skip + size]
+
+
+def encode(given: TensorMap, address: int, target: int) -> None:
+    """Let the driver write a map of the tensor at an address to 128 bytes at the aligned address `target`.
+
+    cuda-bindings would do so in memory that is not aligned. Raises `CudaFault` where the driver refuses the map.
+    """
+    call_in_c(f"cuTensorMapEncode{CALL_OF[given.mode]}", ctypes.c_void_p(target), *_arguments(given, address))
+
+
+def _arguments(given: TensorMap, address: int) -> list[Any]:
+    """The arguments of the driver's function behind the first, as C has them (CUDA driver API 13.0, cuda.h)."""
+    found: list[Any] = []
+    for name, value in encode_arguments(given, address).items():
+        if isinstance(value, tuple):
+            found.append((_C_TYPES[LISTS[name]] * max(1, len(value)))(*value))
+        elif name == "global_address":
+            found.append(ctypes.c_void_p(value))
+        else:
+            found.append(ctypes.c_uint32(value))
+    return found
