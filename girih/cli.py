@@ -455,6 +455,7 @@ girih bench softmax -D type=f16   a kernel of the library, in sizes that are typ
 girih bench FILE FUNCTION --grid 8,8 A=random:f32:512x512 ...
                                   a kernel of a file; arguments as for `girih run`;
                                   a file with one kernel needs no FUNCTION
+girih bench softmax --target cuda a kernel on an NVIDIA GPU, on arrays that are there
 Every result is compared with NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
 above 1, girih is faster. Kernels have the checks that `girih.load` gives them unless --checks says otherwise. Kernels
 and peers are timed in turns; the table shows medians.
@@ -470,6 +471,8 @@ and peers are timed in turns; the table shows medians.
               help=f"Only this group of the standard set; may be repeated: {', '.join(BENCH_GROUPS)}.")  # fmt: skip
 @click.option("--against", multiple=True, type=click.Choice(["numpy", "torch", "libxsmm"]), help="Compare with this "
               "peer, which must be installed; all installed ones if left out. May be repeated.")  # fmt: skip
+@click.option("--target", "on", default="cpu", show_default=True, metavar="TARGET", help="Measure a kernel on the CPU, "
+              "or on an NVIDIA GPU: `cuda`, or `cuda:0`; arrays are there before it is timed.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads for girih and its peers; if left "
               "out, 1 for a kernel, 2 for the part of the standard set that is about threads.")  # fmt: skip
 @click.option("--checks", type=click.Choice(list(CHECK_MODES)), default=next(iter(CHECK_MODES)), show_default=True,

@@ -14,12 +14,14 @@ from girih.bench.cases import columns, costs, functions, products
 from girih.bench.cases.case import MANY, Case
 from girih.bench.events import Event, MeasuringRequest
 from girih.bench.machine import environment, load
+from girih.bench.measuring import gpu
 from girih.bench.measuring.context import MeasuringContext, MissingPeerError, find_peers
 from girih.bench.measuring.peak import bandwidth, peak
 from girih.bench.measuring.rows import MeasuredSummary, Measurement
 from girih.bench.measuring.timing import clock_for, interleaved
 from girih.bench.measuring.work import WrongResultError
 from girih.diagnostics import CompileError, GirihError, KernelError, LaunchError
+from girih.runtime.cuda.driver import CudaFault, NoCudaError
 
 SUMMARIES = (
     MeasuredSummary(products.CACHED, "libxsmm"),
@@ -58,12 +60,20 @@ def serve(
     """The events of measuring some cases, each sent as it happens."""
     try:
         # A kernel of a file has no peer, and importing one may take seconds.
-        peers = {} if request.kind == "own" else find_peers(request.against, request.threads)
+        without = request.kind == "own" or gpu.is_gpu(request.target)
+        peers = {} if without else find_peers(request.against, request.threads)
     except MissingPeerError as error:
         yield refused(2, str(error))
         return
-    context = MeasuringContext(request.checks, request.threads, request.quick, peers)
-    yield {"event": "environment", "environment": environment(request.threads), "machine": limits(context)}
+    context = MeasuringContext(request.checks, request.threads, request.quick, peers, target=request.target)
+    try:
+        described = {"gpu": gpu.described(gpu.device_of_target(request.target))} if context.is_gpu else {}
+        measured_limits = limits(context)
+    except (NoCudaError, CudaFault, LaunchError) as error:
+        yield refused(1, f"error: {request.target}: {error}")
+        return
+    said = {**environment(request.threads), **described}
+    yield {"event": "environment", "environment": said, "machine": measured_limits}
     for group, members in groupby(cases, key=lambda case: case.group):
         rows: list[Measurement] = []
         for case in members:
@@ -81,7 +91,11 @@ def serve(
 
 
 def limits(context: MeasuringContext) -> dict[str, object]:
-    """The peaks of one thread and the bandwidth of the machine, as plain values."""
+    """The peaks of one thread and the bandwidth of the machine, or of copies on a GPU, as plain values."""
+    if context.is_gpu:
+        meter = gpu.bandwidth(gpu.device_of_target(context.target))
+        copied = interleaved({"copy": meter.call}, context.effort, context.clock)
+        return {"gflops": {}, "gigabytes_per_second": meter.amount / copied.median("copy") / 1e9}
     meters = {type: peak(type) for type in ("f32", "f64", "bf16")}
     stream = bandwidth()
     samples = interleaved({**{type: m.call for type, m in meters.items()}, "stream": stream.call}, context.effort,

@@ -29,13 +29,15 @@ CHECK_MODES = {**{word: (word,) for word in CHECKS}, "both": tuple(reversed(CHEC
 class MeasuringRequest:
     """A request to measure: the standard set or some of its groups, a kernel of the library, or one of a file.
 
-    `checks` are the modes of checks, the first of which is compared with peers. `details` is for a kernel of a file.
+    `target` is `cpu` or a GPU. `checks` are the modes of checks, the first of which is compared with peers.
+    `details` is for a kernel of a file.
     """
 
     kind: str
     groups: tuple[str, ...] = ()
     name: str = ""
     type: str = ""
+    target: str = "cpu"
     checks: tuple[str, ...] = CHECK_MODES[CHECKS[0]]
     threads: int = 1
     quick: bool = False

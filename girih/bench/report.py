@@ -133,6 +133,9 @@ def head(results: Results) -> str:
     e, m = results.environment, results.machine
     if not e:
         return ""
+    if e.get("gpu"):
+        copies = f"copies in its memory read and write {m['gigabytes_per_second']:.0f} GB/s"
+        return f"{e['gpu']}, LLVM {e['llvm']}\nmeasured: {copies}"
     peers = [f"NumPy {e['numpy']} ({e['openblas_kernels'] or 'no OpenBLAS'})"]
     peers += [f"torch {e['torch']}"] if e["torch"] else []
     peers += [f"libxsmm ({e['libxsmm']})"] if e["libxsmm"] else []

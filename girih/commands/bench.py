@@ -61,6 +61,7 @@ class BenchCall:
     seed: int
     plot: str | None
     as_json: bool
+    on: str = "cpu"
 
 
 def bench(call: BenchCall) -> int:
@@ -96,6 +97,7 @@ def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
     """The request for what the call measures, and the arguments of the process that serves it."""
     from girih.bench.session import CHILD as STANDARD
 
+    _refuse_target(call)
     if call.target is None:
         _refuse_options(call, "the standard set", grid=True, definitions=True, flops=True)
         return _made(call, "standard", threads=_default_threads()), STANDARD
@@ -119,6 +121,20 @@ def _request(call: BenchCall) -> tuple[MeasuringRequest, Sequence[str]]:
         "flops": call.flops,
     }
     return _made(call, "own", details=details), CHILD
+
+
+def _refuse_target(call: BenchCall) -> None:
+    """Refuse what nothing is measured on. Raises `click.UsageError`."""
+    name, _, number = call.on.partition(":")
+    if call.on != "cpu" and (name != "cuda" or not (number.isdecimal() or call.on == "cuda")):
+        raise click.UsageError(
+            f"--target {call.on}: girih bench measures on cpu, cuda, or a GPU by its number, as cuda:0"
+        )
+    if call.on != "cpu" and call.target is None:
+        raise click.UsageError("the standard set is about the CPU; on a GPU a kernel is measured: girih bench softmax "
+                               f"--target {call.on}")  # fmt: skip
+    if call.on != "cpu" and call.against:
+        raise click.UsageError("--against is for the CPU: these peers compute there")
 
 
 def _is_file(target: str) -> bool:
@@ -188,6 +204,7 @@ def _made(call: BenchCall, kind: str, *, threads: int = 1, **given: Any) -> Meas
     return MeasuringRequest(
         kind,
         groups,
+        target=call.on,
         checks=CHECK_MODES[call.checks],
         threads=call.threads or threads,
         quick=call.quick,
@@ -359,16 +376,15 @@ def _values(function: Function, given: Mapping[str, Specification], details: Map
 def _own_row(
     context: MeasuringContext, details: Mapping[str, Any], function: Function, given: Mapping[str, Specification]
 ) -> Measurement:
-    from functools import partial
-
     from girih.api import compile_module, load
     from girih.arguments.brackets import normalized_grid
     from girih.bench.measuring.rows import CHECKS as COST
-    from girih.bench.measuring.rows import OF_PEAK
-    from girih.bench.measuring.timing import clock_for, interleaved
+    from girih.bench.measuring.rows import OF_BANDWIDTH, OF_PEAK
+    from girih.bench.measuring.timing import interleaved
     from girih.commands.parts.summary import arrays_of
 
-    program = {mode: load(details["file"], "cpu", details["definitions"], checks=mode) for mode in context.checks}
+    definitions = details["definitions"]
+    program = {mode: load(details["file"], context.target, definitions, checks=mode) for mode in context.checks}
     chosen = tuple(details["grid"])
     values = _values(function, given, details)
     own = next(iter(program.values()))[function.name]
@@ -383,15 +399,16 @@ def _own_row(
             kernel(*mine)
             _compare(function, mine, wanted, mode)
     flops, type = details["flops"], _floating_type(function)
-    meter = _meter(type) if flops and type else None
-    calls: dict[str, Any] = {mode: partial(kernel, *values) for mode, kernel in kernels.items()}
-    samples = interleaved(calls | ({"peak": meter.call} if meter else {}), context.effort,
-                          clock_for(context.threads))  # fmt: skip
+    moved = float(sum(array.nbytes for value in values for array in arrays_of(value)))
+    meter = _limit(context, type if flops else None)
+    calls = context.launches(kernels, values)
+    samples = interleaved(calls | ({"limit": meter.call} if meter else {}), context.effort, context.clock)
     main, *others = context.checks
     figures = {COST: samples.ratio(others[0], main)} if others else {}
-    if meter and flops:
-        figures[OF_PEAK] = flops / meter.amount / context.threads * samples.ratio("peak", main)
-    moved = sum(array.nbytes for value in values for array in arrays_of(value))
+    if meter and context.is_gpu:
+        figures[OF_BANDWIDTH] = moved / meter.amount * samples.ratio("limit", main)
+    elif meter and flops:
+        figures[OF_PEAK] = flops / meter.amount / context.threads * samples.ratio("limit", main)
     note = "GB/s: the arguments, each counted once" + ("" if details["validate"] else "; the result was not checked")
     return Measurement(
         "own",
@@ -400,17 +417,21 @@ def _own_row(
         context.threads,
         main,
         flops,
-        float(moved),
+        moved,
         type,
         figures=figures,
         note=note,
     )
 
 
-def _meter(type: str) -> Any:
+def _limit(context: MeasuringContext, type: str | None) -> Any:
+    """The meter of what limits a kernel: a GPU's bandwidth, the multiply-adds of a type on the CPU, or nothing."""
+    from girih.bench.measuring import gpu
     from girih.bench.measuring.peak import peak
 
-    return peak(type)
+    if context.is_gpu:
+        return gpu.bandwidth(gpu.device_of_target(context.target))
+    return None if type is None else peak(type)
 
 
 def _floating_type(function: Function) -> str | None:

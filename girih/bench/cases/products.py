@@ -141,8 +141,8 @@ def tiled_calls(
     type: str,
     **definitions: object,
 ) -> dict[str, Call]:
-    """The launches of a product of the library, with the tiles that it has on this processor."""
-    sizes = tile_for("cpu", type, summed, None, None, None)
+    """The launches of a product of the library, with the tiles that it has on the target."""
+    sizes = tile_for(context.target, type, summed, None, None, None)
     grid = (-(-shape[0] // sizes["rows"]), -(-shape[1] // sizes["columns"]))
     return context.calls(path(name), name, grid, arguments, type=type, accumulator=summed,
                          **definitions, **sizes)  # fmt: skip

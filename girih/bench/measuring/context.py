@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from girih.api import Program, load
 from girih.arguments.brackets import Grid
 from girih.arguments.scalars import DTYPES
-from girih.bench.measuring.timing import QUICK, THOROUGH, Call, Effort
+from girih.bench.measuring import gpu
+from girih.bench.measuring.timing import QUICK, THOROUGH, Call, Clock, Effort, clock_for, rest_for
 from girih.bench.peers import libxsmm
 from girih.ir.types import NUMBERS
 
@@ -40,24 +41,43 @@ def text(name: str) -> Path:
 
 @dataclass(frozen=True)
 class MeasuringContext:
-    """The way to measure: modes of checks, of which the first is compared with peers; threads; available peers."""
+    """The way to measure: modes of checks, of which the first is compared with peers; threads; available peers.
+
+    `target` is `cpu`, or a GPU, on which arrays are before anything is timed.
+    """
 
     checks: tuple[str, ...] = ("off",)
     threads: int = 1
     quick: bool = False
     peers: Mapping[str, Any] = field(default_factory=dict)
     programs: dict[tuple[object, ...], Program] = field(default_factory=dict)
+    target: str = "cpu"
 
     @property
     def effort(self) -> Effort:
         """The length and number of samples."""
         return QUICK if self.quick else THOROUGH
 
+    @property
+    def is_gpu(self) -> bool:
+        """Whether launches are on a GPU."""
+        return gpu.is_gpu(self.target)
+
+    @property
+    def clock(self) -> Clock:
+        """What times are taken by."""
+        return partial(gpu.clock, gpu.device_of_target(self.target)) if self.is_gpu else clock_for(self.threads)
+
+    @property
+    def rest(self) -> float:
+        """The seconds between two functions that are timed."""
+        return 0.0 if self.is_gpu else rest_for(self.threads)
+
     def program(self, path: Path, checks: str, definitions: Mapping[str, object]) -> Program:
         """The program of a file with some checks and definitions, compiled once."""
         key = (path, checks, *sorted(definitions.items()))
         if key not in self.programs:
-            self.programs[key] = load(path, target="cpu", definitions=definitions, checks=checks)
+            self.programs[key] = load(path, target=self.target, definitions=definitions, checks=checks)
         return self.programs[key]
 
     def calls(
@@ -65,9 +85,16 @@ class MeasuringContext:
     ) -> dict[str, Call]:
         """The launches of a kernel on a grid, None for its own, one for each mode of checks."""
         kernels = {checks: self.program(path, checks, definitions)[name] for checks in self.checks}
-        return {
-            checks: partial(kernel if grid is None else kernel[grid], *arguments) for checks, kernel in kernels.items()
-        }
+        launches = {checks: kernel if grid is None else kernel[grid] for checks, kernel in kernels.items()}
+        return self.launches(launches, arguments)
+
+    def launches(self, kernels: Mapping[str, Any], arguments: Sequence[object]) -> dict[str, Call]:
+        """What launches some kernels on arguments, which are put on the GPU where launches are there."""
+        if not self.is_gpu:
+            return {checks: partial(kernel, *arguments) for checks, kernel in kernels.items()}
+        device = gpu.device_of_target(self.target)
+        on_device = [gpu.there(device, value) for value in arguments]
+        return {checks: gpu.LaunchToTime.of(kernel, arguments, on_device) for checks, kernel in kernels.items()}
 
 
 def find_peers(wanted: Sequence[str], threads: int) -> dict[str, Any]:

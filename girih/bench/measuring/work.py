@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from girih.bench.measuring import gpu
 from girih.bench.measuring.context import Array, MeasuringContext, wide
 from girih.bench.measuring.peak import Meter, bandwidth, peak
 from girih.bench.measuring.rows import CHECKS, OF_BANDWIDTH, OF_PEAK, Measurement, Versus
-from girih.bench.measuring.timing import Call, Samples, clock_for, interleaved, rest_for
+from girih.bench.measuring.timing import Call, Samples, interleaved
 
 OURS = "girih"
 OTHER = "girih, other checks"
@@ -58,7 +59,7 @@ class Work:
 def measure(context: MeasuringContext, group: str, name: str, work: Work, note: str = "") -> Measurement:
     """The row of a piece of work, which is checked and timed. Raises `WrongResultError`, and what launches raise."""
     for checks, call in work.calls.items():
-        verify(work, call, f"girih with checks {checks}")
+        verify(work, gpu.whole(call), f"girih with checks {checks}")
     peers = {key: peer for key, peer in work.peers.items() if key in context.peers}
     for key, peer in peers.items():
         if peer.result is not None:
@@ -68,9 +69,9 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
     functions: dict[str, Call] = {OURS: work.calls[main], **{key: peer.call for key, peer in peers.items()}}
     if others:
         functions[OTHER] = work.calls[others[0]]
-    meters = _meters(work)
+    meters = meters_for(context, work)
     functions |= {key: meter.call for key, meter in meters.items()}
-    samples = interleaved(functions, context.effort, clock_for(context.threads), rest_for(context.threads))
+    samples = interleaved(functions, context.effort, context.clock, context.rest)
     return Measurement(
         group=group,
         name=name,
@@ -86,8 +87,11 @@ def measure(context: MeasuringContext, group: str, name: str, work: Work, note: 
     )
 
 
-def _meters(work: Work) -> dict[str, Meter]:
+def meters_for(context: MeasuringContext, work: Work) -> dict[str, Meter]:
+    """The limits that work is held against: on a GPU the bandwidth alone, as its caches are larger than much work."""
     meters: dict[str, Meter] = {}
+    if context.is_gpu:
+        return {STREAM: gpu.bandwidth(gpu.device_of_target(context.target))} if work.bytes is not None else {}
     if work.type is not None and work.flops is not None:
         meters[PEAK] = peak(work.type)
     if work.streams and work.bytes is not None:

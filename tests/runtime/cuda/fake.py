@@ -317,6 +317,12 @@ class FakeDriver:
         self._ask(stream, lambda: ctypes.memmove(target, source, size))
         return ()
 
+    def cuMemcpyDtoDAsync(self, target: int, source: int, size: int, stream: int) -> Given:
+        self._check(source, size)
+        self._check(target, size)
+        self._ask(stream, lambda: ctypes.memmove(target, source, size))
+        return ()
+
     def cuMemsetD8Async(self, target: int, value: int, size: int, stream: int) -> Given:
         self._check(target, size)
         self._ask(stream, lambda: ctypes.memset(target, value, size))
