@@ -16,11 +16,11 @@ def test_some_copies_of_every_kind(target: str) -> None:
     with every_case() as case:
         for kind in random_copies.KINDS:
             with case(kind):
-                random_copies.compare(target, kind, FEW[target])
+                random_copies.compare(random_copies.on(target), kind, FEW[target])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", random_copies.KINDS)
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_many_copies(target: str, kind: str) -> None:
-    random_copies.compare(target, kind, 300, seed=2)
+    random_copies.compare(random_copies.on(target), kind, 300, seed=2)

@@ -22,7 +22,7 @@ from tests.back.nvptx.tensor_copies import function_of, kernel_of, machine
 from tests.back.one_lane.launch import OneLaneKernel
 from tests.cases import every_case, long
 from tests.ops import corpus
-from tests.tensor_maps import golden
+from tests.tensor_maps import golden, random_copies
 from tests.tensor_maps.golden import Launch
 
 ARCHITECTURES = ("sm_90a", "sm_80", "sm_100a")
@@ -39,7 +39,7 @@ def bound(rows: int = 32, box: tuple[int, int] = (8, 4), **options: Any) -> Boun
 
 @pytest.mark.parametrize(
     ("architecture", "copies", "step"),
-    [("sm_90a", "late", 40), ("sm_80", "late", 120), *long([(a, o, 1) for a in ARCHITECTURES for o in ORDERS[1:]])],
+    [("sm_90a", "late", 60), ("sm_80", "late", 300), *long([(a, o, 1) for a in ARCHITECTURES for o in ORDERS[1:]])],
 )
 def test_copies_that_succeeded(architecture: str, copies: str, step: int) -> None:
     make = machine(architecture, copies)
@@ -49,7 +49,21 @@ def test_copies_that_succeeded(architecture: str, copies: str, step: int) -> Non
                 golden.check(make, one)
 
 
-@pytest.mark.parametrize("step", [8, *long([1])])
+def test_random_copies_of_a_kind() -> None:
+    with every_case() as case:
+        for kind in random_copies.KINDS:
+            with case(kind):
+                random_copies.compare(machine("sm_100a", "late"), kind, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", random_copies.KINDS)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_random_copies(architecture: str, kind: str) -> None:
+    random_copies.compare(machine(architecture, "reversed"), kind, 20, seed=3)
+
+
+@pytest.mark.parametrize("step", [40, *long([1])])
 def test_copies_that_threads_compute_on_this_processor(step: int) -> None:
     made: dict[str, OneLaneKernel] = {}
 
@@ -65,7 +79,7 @@ def test_copies_that_threads_compute_on_this_processor(step: int) -> None:
                 golden.check(make, one)
 
 
-@pytest.mark.parametrize(("architecture", "step"), [("sm_90a", 3), ("sm_80", 16), *long([("sm_90a", 1), ("sm_80", 1)])])
+@pytest.mark.parametrize(("architecture", "step"), [("sm_90a", 8), ("sm_80", 30), *long([("sm_90a", 1), ("sm_80", 1)])])
 def test_illegal_instructions_are_findings_also_without_checks(architecture: str, step: int) -> None:
     with every_case() as case:
         for one in golden.cases("illegal_instruction")[::step]:

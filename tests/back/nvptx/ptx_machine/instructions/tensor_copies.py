@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from girih.addressing import AddressingError, BoundTensorMap
+from girih.addressing.errors import RuleReport
+from girih.addressing.tensor_map import operands
 from tests.back.nvptx.ptx_machine.asynchronous import Barrier, Groups
 from tests.back.nvptx.ptx_machine.build import Draft, Reader, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
@@ -86,9 +88,12 @@ def _checked(cta: Cta, bound: BoundTensorMap, mode: str, to: int, start: list[in
     """Raise the `Fault` of a load where it is asked for, not where it is made."""
     try:
         if mode == "tile::gather4":
-            bound.tensor_map.gather4_access(start[0], start[1:])
+            report = RuleReport("gather4")
+            operands.check_gather(bound.tensor_map, start[0], start[1:], False, report)
+            operands.check_load(bound.tensor_map, report)
+            report.done()
         else:
-            bound.tensor_map.access(start, moved or None)
+            bound.tensor_map.lints(start, moved or None)
     except AddressingError as error:
         raise Fault(f"the copy is refused: {error}") from None
 
