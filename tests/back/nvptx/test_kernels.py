@@ -12,14 +12,16 @@ from tests.back.nvptx.launch import PtxMachineKernel
 from tests.back.one_lane.test_kernels import LAUNCHES
 from tests.cases import one_in
 
+SCHEDULES = ("together", "by_warp", "by_warp_reversed")
 
-@pytest.mark.parametrize(("name", "function"), one_in(4, LAUNCHES))
-def test_kernels_run_as_on_the_interpreter(name: str, function: str) -> None:
+
+@pytest.mark.parametrize(("name", "function", "schedule"), one_in(10, ((*k, s) for k in LAUNCHES for s in SCHEDULES)))
+def test_kernels_run_as_on_the_interpreter(name: str, function: str, schedule: str) -> None:
     grid, arguments = LAUNCHES[name, function]
     kernel = girih.loads(texts.path(name).read_text(encoding="utf-8"), target="interpreter")[function]
     expected, found = [copy_of(one) for one in arguments], [copy_of(one) for one in arguments]
     kernel[grid](*expected)
-    PtxMachineKernel(kernel.ir)(grid, *found)
+    PtxMachineKernel(kernel.ir)(grid, *found, schedule=schedule)
     for mine, wanted in zip(found, expected, strict=True):
         half = isinstance(wanted, np.ndarray) and wanted.dtype == np.float16
         same(mine, wanted, 2e-3 if half else 1e-5)

@@ -18,6 +18,7 @@ from tests.back.nvptx.ptx_machine import (
     UnknownInstruction,
 )
 from tests.back.nvptx.ptx_machine.layout import aligned
+from tests.back.nvptx.ptx_machine.module import SCHEDULES
 from tests.back.nvptx.snippets import HEAD, kernel, launch
 from tests.cases import every_case
 
@@ -145,6 +146,27 @@ def test_a_barrier_waits_for_all_that_have_not_ended() -> None:
     setp.ge.u32 %q0, %r0, 60; @%q0 exit;
     bar.sync 0; ld.shared.b32 %r3, [%r2+4]; st.global.b32 [%d0], %r3;"""
     assert words(body, before=".shared .align 4 .b8 memory[256];") == [*range(1, 61), *[0xA5A5A5A5] * 4]
+
+
+def test_a_barrier_that_lacks_is_seen_by_another_schedule() -> None:
+    """Each thread reads what a neighbour of its warp wrote, or of another warp."""
+    memory = ".shared .align 4 .b8 memory[256];"
+    body = """mov.u32 %r1, memory; mad.lo.u32 %r2, %r0, 4, %r1; st.shared.b32 [%r2], %r0; BARRIER
+    xor.b32 %r3, %r0, DISTANCE; mad.lo.u32 %r3, %r3, 4, %r1; ld.shared.b32 %r4, [%r3]; st.global.b32 [%d0], %r4;"""
+    with every_case() as case:
+        for schedule in SCHEDULES:
+            for barrier, distance in (
+                ("bar.sync 0;", 32),
+                ("bar.sync 0;", 1),
+                ("bar.warp.sync -1;", 1),
+                ("", 1),
+                ("", 32),
+            ):
+                with case(f"{schedule}, {barrier or 'no barrier'}, {distance}"):
+                    text = body.replace("BARRIER", barrier).replace("DISTANCE", str(distance))
+                    found = words(text, before=memory, schedule=schedule)
+                    seen = not barrier and ("thread" in schedule or ("warp" in schedule and distance == 32))
+                    assert (found == [n ^ distance for n in range(64)]) != seen
 
 
 def test_dynamic_shared_memory_lies_behind_the_rest() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,9 @@ UNSEEN = frozenset(("run.divergent",))
 PARTS = 3
 """Of how many parts of the functions `make test` takes one, of each file."""
 
+WAYS = [(part, schedule) for schedule in ("together", "by_thread", "by_thread_reversed") for part in range(PARTS)]
+"""Which functions of a file are executed, and which threads of a work-group first."""
+
 NOT_FOUND = {("cooperative_matrix_store_tensor", name) for name in ("aliasing", "blocks", "span")}
 """Functions that store several components to one element, which only the interpreter finds."""
 
@@ -37,23 +40,25 @@ def kernel(path: Path, name: str) -> PtxMachineKernel | None:
         return None
 
 
-@pytest.mark.parametrize(("path", "first"), crossed(corpus.files("run.tl"), range(PARTS)))
-def test_run_vectors(path: Path, first: int) -> None:
+@pytest.mark.parametrize(("path", "way"), crossed(corpus.files("run.tl"), WAYS))
+def test_run_vectors(path: Path, way: tuple[int, str]) -> None:
     """Those of some of the functions of a file."""
     launches = [(line, vectors.parse_vector(text)) for line, text in corpus.read(path).vectors]
+    first, schedule = way
     names = list(dict.fromkeys(launch.function for _, launch in launches))
     chosen = names[first % len(names) :: PARTS] if names else []
     with every_case() as case:
         for line, launch in launches:
             with case(f"line {line}"):
                 if launch.function in chosen:
-                    _run(path, launch)
+                    _run(path, launch, schedule)
 
 
-def _run(path: Path, launch: vectors.Launch) -> None:
+def _run(path: Path, launch: vectors.Launch, schedule: str = "together") -> None:
     one = kernel(path, launch.function)
     if one is None:
         return
+    run = partial(one, schedule=schedule)
     marked = vectors.bind(one.function, launch.arguments)
     arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
     x, y, z = (*launch.grid, 1, 1)[:3]
@@ -62,10 +67,10 @@ def _run(path: Path, launch: vectors.Launch) -> None:
         return
     if wrong:
         with pytest.raises(Failed) as raised:
-            one((x, y, z), *arguments)
+            run((x, y, z), *arguments)
         assert {raised.value.code} == wrong
         return
-    one((x, y, z), *arguments)
+    run((x, y, z), *arguments)
     types = {p.name: (p.type, a) for p, a in zip(one.function.parameters, marked, strict=True)}
     for name, wanted in launch.expected.arrays.items():
         type, held = types[name]

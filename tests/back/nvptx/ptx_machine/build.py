@@ -53,6 +53,8 @@ class Step:
     guard: int = -1
     """The slot of the predicate that says for which threads it is executed; -1 for all."""
     negated: bool = False
+    meets: bool = False
+    """Whether threads of a warp execute it together, so that they wait for each other."""
     results: tuple[tuple[int, int], ...] = ()
     """What a call copies back: the parameters of the function that has ended, and those of the call."""
 

@@ -37,10 +37,12 @@ class Group:
     waits: str = ""
     parked: bool = False
     """Whether others have their turn first."""
+    part: int = 0
+    """Which part of the threads these are of, of those that a launch executes one after the other."""
 
     @property
-    def order(self) -> tuple[bool, int, int]:
-        return self.parked, -len(self.stack), self.at
+    def order(self) -> tuple[bool, int, int, int]:
+        return self.parked, self.part, -len(self.stack), self.at
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +58,8 @@ class Cta:
     calls: list[Array]
     """The parameters of calls: the bytes of each thread in a row."""
     asynchronous: Asynchronous
+    parts: Array
+    """The part of each thread: parts are executed one after the other, each as far as it gets."""
     live: Array = field(init=False)
     """Which threads have not ended."""
     living: int = field(init=False)
@@ -65,6 +69,8 @@ class Cta:
     def __post_init__(self) -> None:
         self.live = np.ones(self.threads, bool)
         self.living = self.threads
+        for group in list(self.groups):
+            self.apart(group)
 
     def run(self) -> None:
         """Execute all threads to their end."""
@@ -96,7 +102,11 @@ class Cta:
         group.mask = self.mask(group.mask.on)
         depth = len(group.stack)
         limit = min(
-            (one.at for one in self.groups if one is not group and len(one.stack) == depth and one.at > group.at),
+            (
+                one.at
+                for one in self.groups
+                if one is not group and one.part == group.part and len(one.stack) == depth and one.at > group.at
+            ),
             default=len(self.steps),
         )
         turn = _TURN if len(self.groups) > 1 else self.launch.left + 1
@@ -136,8 +146,13 @@ class Cta:
             )
 
     def _met(self, group: Group) -> Group:
-        """The group with all others that are where it is."""
-        same = [one for one in self.groups if one.at == group.at and one.stack == group.stack]
+        """The group with all others of its part that are where it is, and with all where threads act together."""
+        meets = self.steps[group.at].meets
+        same = [
+            one
+            for one in self.groups
+            if one.at == group.at and one.stack == group.stack and (meets or one.part == group.part)
+        ]
         if len(same) == 1:
             return group
         on = np.logical_or.reduce([one.mask.on for one in same])
@@ -154,8 +169,22 @@ class Cta:
 
     def parted(self, group: Group, on: Array, at: int, waits: str = "") -> None:
         """Make some threads of a group, not all, a group of their own."""
-        self.groups.append(Group(at, group.stack, self.mask(on), waits))
+        self.groups.append(Group(at, group.stack, self.mask(on), waits, part=group.part))
         group.mask = self.mask(group.mask.on & ~on)
+
+    def apart(self, group: Group) -> bool:
+        """Make the parts of a group groups of their own. Whether there were several."""
+        numbers = self.parts[group.mask.on]
+        group.part = int(numbers[0])
+        if (numbers == group.part).all():
+            return False
+        for part in np.unique(numbers)[1:]:
+            self.groups.append(
+                Group(group.at, group.stack, self.mask(group.mask.on & (self.parts == part)), part=int(part))
+            )
+        group.part = int(numbers.min())
+        group.mask = self.mask(group.mask.on & (self.parts == group.part))
+        return True
 
     def end(self, group: Group, on: Array) -> None:
         """Threads of a group end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,13 +23,22 @@ from tests.back.nvptx.ptx_machine.layout import (
 from tests.back.nvptx.ptx_machine.masks import Mask
 from tests.back.nvptx.ptx_machine.memory import Memory, Region
 from tests.back.nvptx.ptx_machine.parser import parse
-from tests.back.nvptx.ptx_machine.special import special_values
+from tests.back.nvptx.ptx_machine.special import WARP, special_values
 from tests.back.nvptx.ptx_machine.syntax import Function, Syntax
 from tests.back.nvptx.ptx_machine.table import ready
 from tests.back.nvptx.ptx_machine.types import TYPES, Array
 
 BUDGET = 5_000_000
 """The instructions that a launch executes at most, each counted once for a group of threads."""
+
+SCHEDULES: dict[str, Callable[[Array], Array]] = {
+    "together": lambda thread: thread * 0,
+    "by_warp": lambda thread: thread // WARP,
+    "by_warp_reversed": lambda thread: -(thread // WARP),
+    "by_thread": lambda thread: thread,
+    "by_thread_reversed": lambda thread: -thread,
+}
+"""The parts of threads that are executed one after the other, each until it waits: what lacks a barrier is seen so."""
 
 _GARBAGE = 0xA5A5A5A5A5A5A5A5
 _MOST_THREADS = 1024
@@ -66,6 +75,7 @@ class Launch:
     place: tuple[int, int, int] = (0, 0, 0)
     maps: Mapping[bytes, BoundTensorMap] = field(default_factory=dict)
     copies: str = "at_once"
+    schedule: str = "together"
 
 
 @dataclass(slots=True)
@@ -101,19 +111,21 @@ class PtxModule:
         most_shared: int = 227 * 1024,
         maps: Mapping[bytes, BoundTensorMap] | None = None,
         copies: str = "at_once",
+        schedule: str = "together",
     ) -> LaunchRecord:
         """Execute a kernel, one CTA after the other.
 
         `parameters` are the bytes of its parameters, `shared_bytes` is the size of dynamic shared memory. Only the
         bytes between the ends of the arrays of `memory` may be touched, besides the variables of the module. `maps`
         are the tensor maps by the 128 bytes that stand for them; `copies` says when asynchronous copies are made, one
-        of `asynchronous.ORDERS`. Raises `Fault`, `Deadlock` and `BudgetSpent`.
+        of `asynchronous.ORDERS`; `schedule` says which threads are executed before others,
+        one of `SCHEDULES`. Raises `Fault`, `Deadlock` and `BudgetSpent`.
         """
         function = self._entry(entry)
         shape = (threads, 1, 1) if isinstance(threads, int) else threads
         given = np.frombuffer(bytes(parameters), np.uint8) if isinstance(parameters, bytes) else parameters
         self._check(function, shape, given, shared_bytes, most_shared)
-        launch = Launch(budget, [0] * len(self.steps), maps=maps or {}, copies=copies)
+        launch = Launch(budget, [0] * len(self.steps), maps=maps or {}, copies=copies, schedule=schedule)
         variables = [(one.name, held, one.space != "const") for one, held in self.layout.storage]
         space = Memory(memory, variables, watch=self.layout.watches)
         with np.errstate(all="ignore"):
@@ -188,4 +200,4 @@ class PtxModule:
         calls = [aligned(count * one.bytes, 16).reshape(count, one.bytes) for one in layout.calls]
         everyone = Mask(np.ones(count, bool), count)
         return Cta(launch, self.steps, registers, space, count, [Group(function.first, (), everyone)], calls,
-                   Asynchronous(launch.copies))  # fmt: skip
+                   Asynchronous(launch.copies), SCHEDULES[launch.schedule](np.arange(count)))  # fmt: skip

@@ -50,9 +50,11 @@ def together(draft: Draft, members: Reader, act: Act) -> Step:
         _agree(cta, ready, named)
         act(cta, cta.mask(ready), named)
         group.at += 1
-        return all_ready
+        return not cta.apart(group) and all_ready
 
-    return parted(draft.control(go))
+    step = parted(draft.control(go))
+    step.meets = True
+    return step
 
 
 def _agree(cta: Cta, ready: Array, named: Array) -> None:
