@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from girih.back.llvm.emit.text import Val, bits, integer, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.code import KernelGeometry, geometry_of
-from girih.back.llvm.lower.one_lane.table import ONE_LANE
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.rounding import from_memory
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
@@ -24,7 +23,7 @@ from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F8E4M3, F8E5M2, F16, F32, F64
 from tests.back.harness import HOST
 from tests.back.nvptx.fragment_tables import FRAGMENT_TABLES
 from tests.back.one_lane.launch import OneLaneKernel
-from tests.back.one_lane.machine import CoroutineCode, Lowered, lower_as
+from tests.back.one_lane.machine import BUT_MATRICES, CoroutineCode, Lowered, lower_as
 
 WARP = 32
 _TYPES = {"bf16": BF16, "f16": F16, "s8": I8, "e4m3": F8E4M3, "e5m2": F8E5M2, "f64": F64, "tf32": F32}
@@ -137,7 +136,7 @@ class FragmentKernel(OneLaneKernel):
         if self.widened:
             rows, columns = geometry.work_group_size
             geometry = KernelGeometry((rows * WARP // geometry.subgroup_size, columns), WARP)
-        lowerings, own = with_matrices(function, geometry.subgroup_size, ONE_LANE, self.remarks)
+        lowerings, own = with_matrices(function, geometry.subgroup_size, BUT_MATRICES, self.remarks)
         return lower_as(
             self.code,
             lowerings,

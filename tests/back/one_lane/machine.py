@@ -54,7 +54,10 @@ TOGETHER = -1
 """What work-items wait for that come together around and in collective regions; otherwise the number of a site."""
 
 
-LOWERINGS = ONE_LANE.joined(SOFT_MATRICES).replaced(lowerings.LOWERINGS)
+BUT_MATRICES = ONE_LANE.replaced(lowerings.LOWERINGS)
+"""How this machine lowers everything but matrices."""
+
+LOWERINGS = BUT_MATRICES.joined(SOFT_MATRICES)
 """How this machine lowers instructions."""
 
 
