@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from girih.arguments.report import ArgumentPlace, ArgumentReport, DeviceReach
+from girih.lazy_dataclass import dataclass
 
 CUDA = 2
 """kDLCUDA of dlpack.h, version 1.0."""
@@ -32,6 +33,21 @@ class ArrayOnDevice(np.ndarray[Any, np.dtype[Any]]):
     __slots__ = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacedArray:
+    """Memory of a CUDA device by its address, which a launch uses on a stream: for callers that have no array of it.
+
+    `strides` are in bytes, by axes; the memory may be written.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    device: int
+    stream: int
+
+
 def device_of(value: object) -> tuple[int, int] | None:
     """Kind, as DLPack numbers it, and number of the device that an array is on; None for what is no such array.
 
@@ -39,6 +55,8 @@ def device_of(value: object) -> tuple[int, int] | None:
     """
     if isinstance(value, np.ndarray):
         return None
+    if isinstance(value, PlacedArray):
+        return CUDA, value.device
     try:
         exporter: Any = value
         if hasattr(value, "__dlpack_device__"):
@@ -101,6 +119,8 @@ def _array(
 
 
 def _described(value: Any, reach: DeviceReach) -> ArrayOnDevice:
+    if isinstance(value, PlacedArray):
+        return _array(value.address, value.shape, value.strides, value.dtype, value, read_only=False)
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _of_torch(value)

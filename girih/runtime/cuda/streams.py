@@ -1,8 +1,8 @@
 """The streams of launches, and what kernels found there.
 
-A launch is on the current stream of the library whose arrays it takes, torch's or CuPy's, else on that of torch where
-torch uses the GPU, else on CUDA's default stream. What an asynchronous launch found is told at the next one on the same
-stream, when somebody waits for it, or, as a warning, when the process ends.
+A launch is on the stream that an array names, else on the current stream of the library whose arrays it takes, torch's
+or CuPy's, else on that of torch where torch uses the GPU, else on CUDA's default stream. What an asynchronous launch
+found is told at the next one on the same stream, when somebody waits for it, or, as a warning, when the process ends.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import field
 from threading import Lock
 from typing import Any
 
+from girih.arguments.devices import PlacedArray
 from girih.back.llvm.lower.launch.record import RECORD_GRID
 from girih.diagnostics import Finding, KernelError, plural, warn_user
 from girih.ir.core import Function
@@ -40,6 +41,10 @@ class CudaFindingWarning(UserWarning):
 
 def current_stream(number: int, arrays: Iterable[object]) -> int:
     """The handle of the stream of a launch on a device that takes some arrays."""
+    arrays = list(arrays)
+    placed = next((array for array in arrays if isinstance(array, PlacedArray)), None)
+    if placed is not None:
+        return placed.stream
     torch: Any = sys.modules.get("torch")
     cupy: Any = sys.modules.get("cupy")
     homes = {array.__class__.__module__.partition(".")[0] for array in arrays}
