@@ -283,6 +283,10 @@ ROOMS = {
     "api": Room((*WORDS, "environment", "ir", "program", "front", "arguments", "interpreter", "runtime")),
     "exploration": Room(("diagnostics", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
+    # Kernels as operators of other libraries, which nothing else imports.
+    "operators": Room((*WORDS, "ir", "arguments", "api")),
+    "torch": Room((*WORDS, "ir", "arguments", "api", "operators"), ("torch",)),
+    "jax": Room((*WORDS, "ir", "arguments", "api", "operators"), (*ARRAYS, "jax")),
     "bench.peers": Room((*LANGUAGE, "back", "runtime"), ARRAYS),
     "bench.measuring": Room((*LANGUAGE, "bench.peers", "back", "runtime", "arguments", "api"), ARRAYS),
     "bench.cases": Room(
