@@ -7,9 +7,11 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --quiet --disable-pip-version-check
 
+FRAMEWORKS := tests/test_readme.py::test_a_document_shows_what_happens[docs/frameworks.md]
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 test-gpu lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-ptx fuzz-races bench clean
+.PHONY: help demo test test-long test-vulkan test-opencl test-aarch64 test-gpu test-torch test-jax lint types bless generate docs fuzz fuzz-cpu fuzz-one-lane fuzz-ptx fuzz-races bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +20,7 @@ demo: $(VENV)/ready-to-run ## flash attention and a GEMM on NumPy arrays, and wh
 	@$(RUN) examples/demo.py
 
 # Without .pyc files each process of the tests, of which there are hundreds, would compile girih and the tests again.
-test test-long test-vulkan test-opencl test-aarch64 test-gpu: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-vulkan test-opencl test-aarch64 test-gpu test-torch test-jax: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/ready-to-develop ## all tests, with the coverage of lines and of rules
 	@$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term
@@ -37,6 +39,12 @@ test-aarch64: $(VENV)/ready-to-develop ## run vectors, kernels and launches on A
 
 test-gpu: $(VENV)/ready-to-develop $(VENV)/ready-to-launch ## what needs an NVIDIA GPU, in watched processes; a few minutes. PART, SAVE=--save
 	@$(RUN) -m tests.gpu $(addprefix --part ,$(PART)) $(SAVE)
+
+test-torch: $(VENV)/ready-for-torch ## girih.torch and its page, with PyTorch
+	@$(RUN) -m pytest -n 0 tests/torch '$(FRAMEWORKS)'
+
+test-jax: $(VENV)/ready-for-jax ## girih.jax and its page, with JAX
+	@$(RUN) -m pytest -n 0 tests/jax '$(FRAMEWORKS)'
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
 	@$(RUN) -m ruff check .
@@ -105,6 +113,10 @@ $(VENV)/ready-to-develop: pyproject.toml | $(RUN)
 $(VENV)/ready-to-launch: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[cuda]'
 	@touch $@ $(VENV)/ready-to-run
+
+$(VENV)/ready-for-torch $(VENV)/ready-for-jax: $(VENV)/ready-for-%: pyproject.toml | $(RUN)
+	@$(PIP) install --editable '.[dev,$*]'
+	@touch $@ $(VENV)/ready-to-run $(VENV)/ready-to-develop
 
 $(VENV)/ready-to-document: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[docs]'

@@ -23,13 +23,25 @@ smartquotes = False
 
 girih_navigation = {
     "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
-    "Use": ["kernels/index", "spirv/index", "targets", "speed", "remarks", "python", "commands", "editors"],
+    "Use": [
+        "kernels/index",
+        "spirv/index",
+        "targets",
+        "frameworks",
+        "speed",
+        "remarks",
+        "python",
+        "commands",
+        "editors",
+    ],
     "Look up": ["language/index", "errors", "litmus", "bugs", "coverage", "changes"],
     "How it is made": ["design/index"],
 }
 """The pages by caption. Below an index.md come the pages of its folder, in the order of its links."""
 
-girih_made_for_users = [f"girih.{name}" for name in ("Program", "Kernel", "Launch")]
+girih_made_for_users = [
+    f"girih.{name}" for name in ("Program", "Kernel", "Launch", "torch.TorchOperator", "jax.FfiFunction")
+]
 """Classes whose objects users get and do not make."""
 
 # Headings have the anchors that code hosts give them.
@@ -40,6 +52,8 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 autodoc_member_order = "bysource"
+# Pages are built where these are not installed.
+autodoc_mock_imports = ["torch", "jax"]
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True

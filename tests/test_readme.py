@@ -8,8 +8,9 @@ In a document
 - in ``console`` and ``sh`` blocks every line `$ girih ...` or `$ python ...` is run, and the lines below it, up to the
   next `$` or the end of the block, are its output. With no such lines anything may be printed; the exit status must
   then be 0. Other lines with `$`, such as installing, are not run.
-Blocks that launch on the target `vulkan`, and the output below them, are left out where no Vulkan driver opens; the
-page then counts as skipped, once all else of it was found to be right.
+Blocks that launch on the target `vulkan`, and the output below them, are left out where no Vulkan driver opens, and
+those that use PyTorch or JAX where these are not installed; the page then counts as skipped, once all else of it was
+found to be right.
 A line `...` in expected output stands for any lines, `...` inside a line for any characters. With GIRIH_BLESS=1 output
 that differs is rewritten in the document instead (`make bless`): read the difference before you commit it.
 """
@@ -23,9 +24,10 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -42,7 +44,12 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 FENCE = re.compile(r"^```(?P<language>[\w+-]+)(?:[ ]+(?P<name>\S+))?[ ]*\n(?P<body>.*?)^```[ ]*$", re.M | re.S)
 EXPECTED = re.compile(r";[ ]*(?:error|warning):[ ]*(.+)$")
-DRIVER = re.compile(r"""(?:--target |--against |["'])vulkan(?![:\w])""")
+NEEDS = {
+    "a Vulkan driver": re.compile(r"""(?:--target |--against |["'])vulkan(?![:\w])"""),
+    "torch": re.compile(r"\btorch(?![a-z])"),
+    "jax": re.compile(r"\bjax(?![a-z])"),
+}
+"""What blocks need that may be missing, by the words in which they show it."""
 STRING = re.compile(r'"""\n(func @.*?)"""', re.S)
 
 
@@ -145,18 +152,25 @@ def run_python(block: Block, document: Path, namespace: dict[str, object]) -> st
     return printed.getvalue()
 
 
-def needs_driver(block: Block) -> bool:
-    """Whether a block launches on a Vulkan driver."""
-    return block.language in ("console", "python") and not block.name and DRIVER.search(block.body) is not None
+def needs_of(block: Block) -> set[str]:
+    """What a block needs of `NEEDS`."""
+    if block.language not in ("console", "python") or block.name:
+        return set()
+    return {need for need, words in NEEDS.items() if words.search(block.body)}
 
 
-def run_document(document: Path, folder: Path, run_command: Command, *, driver: bool = True) -> list[Complaint]:
-    """Everything in a document whose output is not what stands there; without a `driver`, of what needs none."""
+def is_missing(need: str) -> bool:
+    """Whether this machine lacks what a block needs."""
+    return not can_launch() if need == "a Vulkan driver" else find_spec(need) is None
+
+
+def run_document(document: Path, folder: Path, run_command: Command, missing: Collection[str] = ()) -> list[Complaint]:
+    """Everything in a document whose output is not what stands there; of what needs nothing that is `missing`."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     complaints: list[Complaint] = []
     printed: str | None = ""
     for block in blocks_of(document.read_text(encoding="utf-8")):
-        if not driver and (needs_driver(block) or (block.language == "output" and printed is None)):
+        if not needs_of(block).isdisjoint(missing) or (block.language == "output" and printed is None):
             printed = None
             continue
         if block.name:
@@ -200,15 +214,16 @@ def test_a_document_shows_what_happens(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")  # pages name these files as in a clone
-    needing = sum(needs_driver(block) for block in blocks_of(document.read_text(encoding="utf-8")))
-    driver = needing > 0 and can_launch()
-    complaints = run_document(document, tmp_path, run_command, driver=driver)
+    needs = [need for block in blocks_of(document.read_text(encoding="utf-8")) for need in needs_of(block)]
+    missing = {need for need in needs if is_missing(need)}
+    complaints = run_document(document, tmp_path, run_command, missing)
     if os.environ.get("GIRIH_BLESS") == "1":
         bless(document, complaints)
         complaints = [complaint for complaint in complaints if complaint.printed is None]
     assert not complaints, "\n\n".join(map(str, complaints))
-    if needing and not driver:
-        pytest.skip(f"no Vulkan driver opens on this machine: blocks that were left out: {needing}")
+    if missing:
+        left_out = sum(need in missing for need in needs)
+        pytest.skip(f"this machine has no {' and no '.join(sorted(missing))}: blocks that were left out: {left_out}")
 
 
 def programs_of(document: Path) -> Iterator[tuple[str, str]]:
@@ -315,9 +330,28 @@ def test_what_needs_a_driver_is_left_out_where_there_is_none(tmp_path: Path, run
         "```console\n$ girih run a.tl --against vulkan\nequal\n$ girih targets vulkan:minimal\n```\n",
         encoding="utf-8",
     )
-    without = run_document(document, tmp_path, run_command, driver=False)
+    without = run_document(document, tmp_path, run_command, {"a Vulkan driver"})
     assert [complaint.block.line for complaint in without] == [10]
     assert [complaint.block.line for complaint in run_document(document, tmp_path, run_command)] == [4, 10, 13]
+
+
+def test_what_needs_a_library_is_left_out_where_it_is_missing(tmp_path: Path, run_command: Command) -> None:
+    document = tmp_path / "page.md"
+    document.write_text(
+        "```python\nimport jax\n```\n```output\na\n```\n```console\n$ python jax_example.py\n```\n"
+        "```python\nprint('ajax')\n```\n```output\nb\n```\n```text jax.py\n```\n",
+        encoding="utf-8",
+    )
+    assert [needs_of(block) for block in blocks_of(document.read_text())] == [
+        {"jax"},
+        set(),
+        {"jax"},
+        set(),
+        set(),
+        set(),
+    ]
+    assert [complaint.block.line for complaint in run_document(document, tmp_path, run_command, {"jax"})] == [13]
+    assert is_missing("jax") == (find_spec("jax") is None)
 
 
 def test_a_wrong_program_is_noticed(tmp_path: Path, run_command: Command) -> None:
