@@ -1,5 +1,6 @@
 """The main job in a minute: flash attention and a GEMM in the tensor language, interpreted with every access checked
-and compiled for the CPU, on the same NumPy arrays; and what a broken variant is told.
+and compiled for the CPU, on the same NumPy arrays; and what a broken variant is told. Where an NVIDIA GPU and
+girih[cuda] are there, the same kernels run on it, too.
 
 Run it with `make demo`, or with Python where girih is installed. Exit status 0 means that all results were right.
 """
@@ -25,7 +26,20 @@ TOLERANCE = {"f32": 1e-5, "f16": 2e-3}
 TARGETS = {"interpreter": 1, "cpu": 20}
 """How often a kernel is launched on each target; the best time counts."""
 
+GPU = ("cuda", 5)
+"""The target that is taken besides where there is such a GPU, and how often a kernel is launched there. Its times are
+those of a launch on NumPy's arrays, copies there and back among them."""
+
 FAILED = "does not agree with NumPy"
+
+
+def has_gpu() -> bool:
+    """Whether a kernel can be launched on an NVIDIA GPU."""
+    try:
+        girih.loads("func @nothing() {\n}\n", target=GPU[0])["nothing"]()
+    except girih.LaunchError:
+        return False
+    return True
 
 
 def attention_in_numpy(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> np.ndarray:
@@ -68,7 +82,8 @@ def report(name: str, runs: dict[str, Ran]) -> bool:
     right = all(ran.right for ran in runs.values())
     slow, fast = runs["interpreter"], runs["cpu"]
     verdict = f"{slow.seconds / fast.seconds:6.0f} x" if right else FAILED
-    print(f"  {name:<46} {slow}   {fast}   {verdict}")
+    on_gpu = f"   GPU {runs[GPU[0]]}" if GPU[0] in runs else ""
+    print(f"  {name:<46} {slow}   {fast}   {verdict}{on_gpu}")
     return right
 
 
@@ -79,29 +94,29 @@ def attention_arrays(dtype: np.dtype, random: np.random.Generator) -> list[np.nd
     return [*inputs, np.zeros(shape, dtype, order="F")]
 
 
-def run_attention(type_name: str, dtype: np.dtype, random: np.random.Generator) -> bool:
-    """Flash attention in one precision, on both targets."""
+def run_attention(type_name: str, dtype: np.dtype, random: np.random.Generator, targets: dict[str, int]) -> bool:
+    """Flash attention in one precision, on all targets."""
     q, k, v, o = attention_arrays(dtype, random)
     scale = HEADDIM**-0.5
     expected = attention_in_numpy(q, k, v, scale)
     runs = {}
-    for target, times in TARGETS.items():
+    for target, times in targets.items():
         kernel = kernels.attention(headdim=HEADDIM, type=type_name, target=target)
         seconds = timed(partial(kernel, q, k, v, o, scale), times)
         runs[target] = Ran(seconds, float(np.abs(o - expected).max()), TOLERANCE[type_name])
     return report(f"attention {type_name}, {HEADS} heads x {SEQUENCE} queries x {HEADDIM}", runs)
 
 
-def run_gemm(random: np.random.Generator) -> bool:
-    """A product of matrices whose sizes are no multiples of the tile, on both targets."""
+def run_gemm(random: np.random.Generator, targets: dict[str, int]) -> bool:
+    """A product of matrices whose sizes are no multiples of the tile, on all targets."""
     m, n, k = 203, 157, 89
     a = np.asfortranarray(random.standard_normal((m, k), dtype=np.float32))
     b = np.asfortranarray(random.standard_normal((k, n), dtype=np.float32))
     c = np.zeros((m, n), np.float32, order="F")
     expected = 2.0 * (a.astype(np.float64) @ b)
     runs = {}
-    for target, times in TARGETS.items():
-        kernel = kernels.gemm(target=target)[ceil(m / 32), ceil(n / 32)]
+    for target, times in targets.items():
+        kernel = kernels.gemm(target=target)
         seconds = timed(partial(kernel, 2.0, a, b, 0.0, c), times)
         runs[target] = Ran(seconds, float(np.abs(c - expected).max()), 1e-3)
     return report(f"gemm f32, {m} x {n} x {k}, remainders", runs)
@@ -145,11 +160,15 @@ def main() -> int:
     print(
         "Kernels of the tensor language against NumPy: interpreted, compiled for the CPU, and how much faster that is."
     )
-    print("Every access is checked in both:")
+    targets = dict(TARGETS)
+    if has_gpu():
+        targets |= dict([GPU])
+        print("This machine has an NVIDIA GPU, whose times are those of launches with copies there and back.")
+    print("Every access is checked:" if len(targets) > 2 else "Every access is checked in both:")
     results = [
-        run_attention("f32", np.dtype(np.float32), random),
-        run_attention("f16", np.dtype(np.float16), random),
-        run_gemm(random),
+        run_attention("f32", np.dtype(np.float32), random, targets),
+        run_attention("f16", np.dtype(np.float16), random, targets),
+        run_gemm(random, targets),
     ]
     print("\nThe same attention kernel, its last store without the check for the end of the sequence:\n")
     results.append(run_broken(random))
