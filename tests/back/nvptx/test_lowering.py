@@ -181,6 +181,29 @@ def test_releases_and_acquires_are_kept() -> None:
     ]  # fmt: skip
 
 
+ONE_ORDER = """
+func @f(%A: memref<i32x2>, %x: i32) attributes {subgroup_size=32, work_group_size=[32,1]} {
+    %0 = constant 0 : index
+    %1 = constant 1 : index
+    parallel {
+        atomic_store.device.sequentially_consistent %x, %A[%0]
+        %a = atomic_load.device.sequentially_consistent %A[%1] : i32
+        atomic_store %a, %A[%0]
+    }
+}
+"""
+
+
+def test_a_load_in_the_one_order_does_not_pass_a_store() -> None:
+    """Of two threads that each store a flag and load the other one's, one sees the flag: a fence is in between."""
+    memory = [i.split(" ")[0].rstrip(";") for i in instructions(kernel_of(one(ONE_ORDER)).ptx)]
+    memory = [i for i in memory if re.match(r"(ld|st)\.relaxed|fence", i)]
+    assert memory == [
+        "fence.sc.gpu", "st.relaxed.gpu.global.b32", "fence.sc.gpu", "ld.relaxed.gpu.global.b32", "fence.sc.gpu",
+        "st.relaxed.cta.global.b32",
+    ]  # fmt: skip
+
+
 # --- together ------------------------------------------------------------------------------
 
 

@@ -49,12 +49,22 @@ def fence(code: KernelCode, semantics: Semantics, scope: str | None) -> None:
         code.w.fence(ordering, scope or "")
 
 
+def fence_before_load(code: KernelCode, semantics: Semantics, scope: str | None) -> None:
+    """Order what was stored before a load that is sequentially consistent: no other load needs anything there.
+
+    A fence before such stores and behind such loads alone would let a load pass the store before it.
+    """
+    if semantics is Semantics.SEQUENTIALLY_CONSISTENT:
+        fence(code, semantics, scope)
+
+
 @LOWERINGS.of(AtomicLoad)
 def atomic_load(code: KernelCode, op: AtomicLoad) -> None:
     """Lower an atomic load; an element of at most eight bytes is loaded by one instruction."""
     memref = code.memref(op.tensor)
     place = locate(code, op, memref, op.indices)
     scope = code.atomic_scope(op.scope, local=memref.local) or ""
+    fence_before_load(code, op.semantics, scope)
     if place.uniform:
         one = part_type(place.element)
         raw = [

@@ -22,7 +22,7 @@ from girih.back.llvm.cpu.matrix.states import (
 )
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.access import shared_memref
-from girih.back.llvm.lower.atomics import fence, update
+from girih.back.llvm.lower.atomics import fence, fence_before_load, update
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
@@ -107,6 +107,7 @@ def atomic_load(code: CpuCode, op: CooperativeMatrixAtomicLoad) -> None:
     tile = new_tile(code, type)
     if window.inside is not None:
         _zeros(code, tile)
+    fence_before_load(code, op.semantics, "")
     size = part(type).size
     whole = f"i{8 * size}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from girih.back.llvm.emit.text import Val
-from girih.back.llvm.lower.atomics import compare_and_swap, each_lane, fence
+from girih.back.llvm.lower.atomics import compare_and_swap, each_lane, fence, fence_before_load
 from girih.back.llvm.lower.code import KernelCode
 from girih.back.llvm.lower.device.access import BytePlace, read, write
 from girih.back.llvm.lower.device.bounds import accessed, place_of
@@ -69,6 +69,7 @@ def _pointers(code: KernelCode, place: BytePlace) -> Val:
 def atomic_load(code: KernelCode, op: ByteAtomicLoad) -> None:
     """Lower an atomic load; a number is loaded by one instruction."""
     scope = _scope(code, op)
+    fence_before_load(code, op.semantics, scope)
 
     def load(place: BytePlace) -> list[Val]:
         if not place.uniform:

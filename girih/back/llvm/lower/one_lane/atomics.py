@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from girih.back.llvm.lower.access import address, locate, part_count, part_type
-from girih.back.llvm.lower.atomics import fence
+from girih.back.llvm.lower.atomics import fence, fence_before_load
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
@@ -21,6 +21,7 @@ def atomic_load(code: OneLaneCode, op: AtomicLoad) -> None:
     place = locate(code, op, memref, op.indices)
     scope = code.atomic_scope(op.scope, local=memref.local) or ""
     one = part_type(place.element)
+    fence_before_load(code, op.semantics, scope)
     raw = [
         code.w.atomic_load(memory_type(one), address(code, place, k), one.size, scope)
         for k in range(part_count(place.element))

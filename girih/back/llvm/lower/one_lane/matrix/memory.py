@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.lower.access import check_null, part_count, part_type
-from girih.back.llvm.lower.atomics import fence, update
+from girih.back.llvm.lower.atomics import fence, fence_before_load, update
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix.held import (
@@ -269,6 +269,7 @@ def atomic_load(code: OneLaneCode, op: CooperativeMatrixAtomicLoad) -> None:
     window = checked_window(code, op, op.memory, (op.row, op.column), type)
     one, w = part_type(type.component), code.w
     scope = code.atomic_scope(op.scope, local=code.memref(op.memory).local) or ""
+    fence_before_load(code, op.semantics, scope)
 
     def get(at: Position, _: Val) -> Parts:
         address = window.address(code, at)
