@@ -65,6 +65,15 @@ def test_kernels_of_the_library(name: str, checks: str, tmp_path: Path) -> None:
                 assert made.spilled == 0 or name in SPILLING, made.log
 
 
+@pytest.mark.parametrize("name", ["add", "abs", "WARP_SZ", "girih_local", "memset", "arguments", "x" * 3000])
+def test_any_name_of_a_kernel_is_one_in_ptx(name: str, tmp_path: Path) -> None:
+    text = f"func @{name}(%A: memref<f32x4>) {{\n%s = alloca : memref<f32x4,local>\n%0 = constant 0 : index\n"
+    text += "%a = load %A[%0] : f32\nstore %a, %s[%0]\n%b = load %s[%0] : f32\nstore %b, %A[%0]\n}\n"
+    (function,) = girih.parse(text).functions
+    kernel = compile_kernel(function, architecture_named(USUAL_ARCHITECTURE))
+    assert ptxas(kernel.ptx, USUAL_ARCHITECTURE, tmp_path).problems == ""
+
+
 def test_spills_and_warnings_are_seen(tmp_path: Path) -> None:
     """What the assembler says of a kernel that it may give only few registers is read."""
     text = girih.loads(texts.path("rms_norm").read_text(encoding="utf-8"), target="cuda:sm_90a")["rms_norm"].ir

@@ -35,9 +35,15 @@ def refusal(text: str, architecture: str = "sm_90a") -> str:
 # --- names and sizes -----------------------------------------------------------------------
 
 
+NAMES = (
+    ("softmax", "softmax"), ("a_1", "a_1"), ("add", "add"), ("WARP_SZ_", "WARP_SZ_"), ("2d", "kernel2d"),
+    ("_x", "kernel_x"), ("WARP_SZ", "kernelWARP_SZ"), ("girih_local", "kernelgirih_local"),
+)  # fmt: skip
+
+
 def test_a_kernel_has_its_name() -> None:
     with every_case() as case:
-        for name, entry in (("softmax", "softmax"), ("a_1", "a_1"), ("2d", "kernel2d"), ("_x", "kernel_x")):
+        for name, entry in NAMES:
             with case(name):
                 kernel = kernel_of(replace(one("func @f() {\n}\n"), name=name))
                 assert (kernel.name, kernel.entry) == (name, entry)
