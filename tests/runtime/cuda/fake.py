@@ -438,6 +438,12 @@ class FakeDriver:
 
     def cuLinkCreate(self, count: int, options: list[int], values: list[Any]) -> int:
         assert count == len(options) == len(values)
+        _ = self.current
+        for option, value in zip(options, values, strict=True):
+            # As cuda-bindings has it: text is given by its bytes, everything else as a number.
+            is_text = option in (CUjit_option.CU_JIT_ERROR_LOG_BUFFER, CUjit_option.CU_JIT_INFO_LOG_BUFFER)
+            if not isinstance(value, bytearray if is_text else int):
+                raise TypeError(f"{option} is {value!r}")
         handle = self.new()
         self.links[handle] = [dict(zip(options, values, strict=True)), b""]
         return handle
@@ -450,7 +456,7 @@ class FakeDriver:
         written, _ = self.links[state]
         if b".entry" not in data:
             says = b"ptxas fatal   : there is no kernel"
-            ctypes.memmove(written[CUjit_option.CU_JIT_ERROR_LOG_BUFFER], says, len(says))
+            written[CUjit_option.CU_JIT_ERROR_LOG_BUFFER][: len(says)] = says
             raise _Refused(CUresult.CUDA_ERROR_INVALID_PTX)
         self.links[state][1] = data[:-1]
         return ()
@@ -460,7 +466,7 @@ class FakeDriver:
         room = ctypes.create_string_buffer(code, len(code))
         self.links[state].append(room)
         says = b"ptxas info    : Compiling entry function 'f' for 'sm_90a'\nptxas info    : Used 9 registers"
-        ctypes.memmove(written[CUjit_option.CU_JIT_INFO_LOG_BUFFER], says, len(says))
+        written[CUjit_option.CU_JIT_INFO_LOG_BUFFER][: len(says)] = says
         return ctypes.addressof(room), len(code)
 
     def cuLinkDestroy(self, state: int) -> Given:

@@ -57,6 +57,7 @@ def test_the_driver_assembles_where_nothing_else_does(fake: FakeDriver) -> None:
     with pytest.raises(AssemblyError, match="there is no kernel"):
         DriverAssembler(13000).assemble("// nothing", "sm_90a")
     assert fake.links == {}, "what is made is given back"
+    assert not fake.stack, "the thread has no current device, as before"
 
 
 def test_the_order_of_assemblers(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

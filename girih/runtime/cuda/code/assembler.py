@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,7 +126,10 @@ class Ptxas:
 
 @dataclass(frozen=True, slots=True)
 class DriverAssembler:
-    """The assembler in NVIDIA's driver, by the version of CUDA that it has. It assembles for the current device."""
+    """The assembler in NVIDIA's driver, by the version of CUDA that it has.
+
+    It assembles for the thread's current device, or for the first one where no device is current.
+    """
 
     version: int
 
@@ -134,12 +138,17 @@ class DriverAssembler:
         return f"driver {self.version}"
 
     def assemble(self, ptx: str, architecture: str) -> Assembled:
+        with _any_context():
+            return self._assemble(ptx)
+
+    def _assemble(self, ptx: str) -> Assembled:
         api = driver()
-        errors, says = (ctypes.create_string_buffer(MOST_LOG) for _ in range(2))
+        # Of options cuda-bindings takes buffers for text as bytes, not as addresses.
+        errors, says = bytearray(MOST_LOG), bytearray(MOST_LOG)
         options = {
-            api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER: ctypes.addressof(errors),
+            api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER: errors,
             api.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: MOST_LOG,
-            api.CUjit_option.CU_JIT_INFO_LOG_BUFFER: ctypes.addressof(says),
+            api.CUjit_option.CU_JIT_INFO_LOG_BUFFER: says,
             api.CUjit_option.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: MOST_LOG,
             api.CUjit_option.CU_JIT_LOG_VERBOSE: 1,
             api.CUjit_option.CU_JIT_GENERATE_LINE_INFO: 1,
@@ -150,12 +159,33 @@ class DriverAssembler:
             data = ptx.encode() + b"\0"
             call("cuLinkAddData", state, api.CUjitInputType.CU_JIT_INPUT_PTX, data, len(data), b"kernel", 0, [], [])
             address, size = call("cuLinkComplete", state)
-            return Assembled(ctypes.string_at(int(address), int(size)), says.value.decode(errors="replace"))
+            return Assembled(ctypes.string_at(int(address), int(size)), _text(says))
         except CudaFault as error:
-            raise AssemblyError(f"{error}; {errors.value.decode(errors='replace')}") from None
+            raise AssemblyError(f"{error}; {_text(errors)}") from None
         finally:
             if state is not None:
                 call("cuLinkDestroy", state)
+
+
+@contextmanager
+def _any_context() -> Iterator[None]:
+    """A context in which the thread has a current device: remarks ask for code outside of launches."""
+    try:
+        pushed = not int(call("cuCtxGetCurrent"))
+        if pushed:
+            # It stays retained, as launches need it too.
+            call("cuCtxPushCurrent", call("cuDevicePrimaryCtxRetain", call("cuDeviceGet", 0)))
+    except CudaFault as error:
+        raise AssemblyError(str(error)) from None
+    try:
+        yield
+    finally:
+        if pushed:
+            call("cuCtxPopCurrent")
+
+
+def _text(log: bytearray) -> str:
+    return log.partition(b"\0")[0].decode(errors="replace")
 
 
 def _file_identity(file: Path) -> str:
