@@ -189,10 +189,11 @@ class CudaKernel:
         if printed is not None:
             prints = memory.take(printed.size)
             call("cuMemsetD8Async", prints, 0, 8, stream.handle)
-        memory.upload()
         try:
+            memory.upload()
             one.launch(record, memory, self._types, prints)
         finally:
+            # Also after a fault: what was asked for until then still uses the memory.
             stream.wait()
         if printed is not None:
             for size in (8, None):

@@ -50,6 +50,8 @@ class CopiedMemory:
     regions: list[tuple[Cluster, int]] = field(default_factory=list)
     taken: list[DeviceBlock] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
+    held: list[bytes] = field(default_factory=list)
+    """The contents of tables, which are copied while the launch goes on."""
 
     def upload(self) -> None:
         """Copy the arrays of the host. Raises `CudaFault`."""
@@ -77,6 +79,7 @@ class CopiedMemory:
         place = self.take(max(len(content), 1))
         if content:
             held = np.frombuffer(content, np.uint8)
+            self.held.append(content)
             call("cuMemcpyHtoDAsync", place, int(held.ctypes.data), len(content), self.stream.handle)
         return place
 
@@ -115,3 +118,4 @@ class CopiedMemory:
         for block in self.taken:
             self.stream.device.blocks.give(block)
         self.taken.clear()
+        self.held.clear()

@@ -35,7 +35,7 @@ def hardware_grid(grid: Grid, variant: CudaVariant) -> Grid | None:
         return grid
     x, y, z = grid
     groups = x * y * z
-    rows = -(-groups // MOST_X)
+    rows = max(1, -(-groups // MOST_X))
     return (-(-groups // rows), rows, 1) if rows <= MOST_YZ else None
 
 

@@ -307,9 +307,8 @@ class FakeDriver:
 
     def cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> Given:
         self._check(target, size)
-        # Memory that is not pinned is copied away at once.
-        content = ctypes.string_at(source, size)
-        self._ask(stream, lambda: ctypes.memmove(target, content, size))
+        # A device that reads all memory of the host, as some do, reads it when the copy has its turn.
+        self._ask(stream, lambda: ctypes.memmove(target, source, size))
         return ()
 
     def cuMemcpyDtoHAsync(self, target: int, source: int, size: int, stream: int) -> Given:

@@ -208,6 +208,9 @@ def test_more_work_groups_than_can_be_counted(fake: FakeDriver) -> None:
     most = 2**31 - 1
     assert variant.hardware_grid((most, 65535, 65535), CudaVariant()) == (most, 65535, 65535)
     assert variant.hardware_grid((2**16, 2**16, 2), CudaVariant(narrow=False)) == (-(-(2**33) // 5), 5, 1)
+    assert 0 in (variant.hardware_grid((0, 70_000, 1), CudaVariant(narrow=False)) or ())
+    kernel(SCALE)[0, 70_000, 1](1.0, np.ones(1, np.float32))
+    assert not fake.launches, "nothing runs"
     with pytest.raises(girih.LaunchError, match=r"bind\.grid.*more work-groups than CUDA can count"):
         kernel(SCALE)[most, most, 1](1.0, np.ones(1, np.float32))
 
@@ -359,6 +362,15 @@ def test_memory_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     large = np.ones(12_000, np.float32)
     launch(2.0, large)
     assert data[-1] == large[-1] == 2.0 and fake.calls.count("cuMemFree")
+
+
+def test_what_was_copied_before_a_fault_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks are given back, so that nothing may be under way that writes there."""
+    fake = install(FakeDriver(FakeGpu(memory_bytes=60_000)), monkeypatch)
+    with pytest.raises(girih.LaunchError, match=r"bind\.cuda_memory"):
+        kernel(COPY)(np.ones(1000, np.int32), np.ones(100_000, np.int32))
+    assert fake.calls.count("cuMemcpyHtoDAsync") == 1
+    assert not any(stream.waiting for stream in fake.streams.values())
 
 
 def test_a_kernel_that_breaks_the_context(fake: FakeDriver) -> None:
