@@ -40,10 +40,10 @@ test-aarch64: $(VENV)/ready-to-develop ## run vectors, kernels and launches on A
 test-gpu: $(VENV)/ready-to-develop $(VENV)/ready-to-launch ## what needs an NVIDIA GPU, in watched processes; a few minutes. PART, SAVE=--save
 	@$(RUN) -m tests.gpu $(addprefix --part ,$(PART)) $(SAVE)
 
-test-torch: $(VENV)/ready-for-torch ## girih.torch and its page, with PyTorch
+test-torch: $(VENV)/ready-to-develop $(VENV)/ready-for-torch ## girih.torch and its page, with PyTorch
 	@$(RUN) -m pytest -n 0 tests/torch '$(FRAMEWORKS)'
 
-test-jax: $(VENV)/ready-for-jax ## girih.jax and its page, with JAX
+test-jax: $(VENV)/ready-to-develop $(VENV)/ready-for-jax ## girih.jax and its page, with JAX
 	@$(RUN) -m pytest -n 0 tests/jax '$(FRAMEWORKS)'
 
 lint: $(VENV)/ready-to-develop ## ruff: rules and layout
@@ -115,8 +115,8 @@ $(VENV)/ready-to-launch: pyproject.toml | $(RUN)
 	@touch $@ $(VENV)/ready-to-run
 
 $(VENV)/ready-for-torch $(VENV)/ready-for-jax: $(VENV)/ready-for-%: pyproject.toml | $(RUN)
-	@$(PIP) install --editable '.[dev,$*]'
-	@touch $@ $(VENV)/ready-to-run $(VENV)/ready-to-develop
+	@$(PIP) install --editable '.[$*]'
+	@touch $@
 
 $(VENV)/ready-to-document: pyproject.toml | $(RUN)
 	@$(PIP) install --editable '.[docs]'
