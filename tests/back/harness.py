@@ -229,7 +229,9 @@ def copy_of(value: Any) -> Any:
 
 def same(mine: Any, wanted: Any, tolerance: float) -> None:
     """Equal, or near enough for floats."""
-    if isinstance(mine, list):
+    if isinstance(mine, BoundTensorMap):
+        same(mine.array, wanted.array, tolerance)
+    elif isinstance(mine, list):
         for a, b in zip(mine, wanted, strict=True):
             same(a, b, tolerance)
     elif isinstance(mine, np.ndarray) and mine.dtype.kind in "iub":

@@ -132,9 +132,11 @@ def _kind(target: str) -> str:
 
 
 def _kernel_names(_: int) -> list[str]:
+    from tests.back.one_lane.kernels_with_maps import WITH_MAPS
     from tests.back.one_lane.test_kernels import LAUNCHES
 
-    return [f"{name} {function} {checks}" for checks in CHECKS for name, function in LAUNCHES]
+    kernels = [*LAUNCHES, *((name, name) for name in WITH_MAPS)]
+    return [f"{name} {function} {checks}" for checks in CHECKS for name, function in kernels]
 
 
 def _run_kernel(case: str, target: str) -> None:
@@ -144,12 +146,17 @@ def _run_kernel(case: str, target: str) -> None:
     import girih
     from girih.kernels import texts
     from tests.back.harness import copy_of, same
+    from tests.back.one_lane.kernels_with_maps import WITH_MAPS
     from tests.back.one_lane.test_kernels import LAUNCHES
 
     name, function, checks = case.split()
-    grid, arguments = LAUNCHES[name, function]
     text = texts.path(name).read_text(encoding="utf-8")
-    expected, found = [copy_of(one) for one in arguments], [copy_of(one) for one in arguments]
+    if name in WITH_MAPS:
+        grid, make = WITH_MAPS[name]
+        expected, found = make(), make()
+    else:
+        grid, arguments = LAUNCHES[name, function]
+        expected, found = [copy_of(one) for one in arguments], [copy_of(one) for one in arguments]
     girih.loads(text, target="interpreter")[function][grid](*expected)
     girih.loads(text, target=target, checks=checks)[function][grid](*found)
     for mine, wanted in zip(found, expected, strict=True):

@@ -9,8 +9,9 @@ import girih
 from girih.kernels import texts
 from tests.back.harness import copy_of, same
 from tests.back.nvptx.launch import PtxMachineKernel
+from tests.back.one_lane.kernels_with_maps import WITH_MAPS
 from tests.back.one_lane.test_kernels import LAUNCHES
-from tests.cases import one_in
+from tests.cases import long, one_in
 
 SCHEDULES = ("together", "by_warp", "by_warp_reversed")
 
@@ -25,3 +26,15 @@ def test_kernels_run_as_on_the_interpreter(name: str, function: str, schedule: s
     for mine, wanted in zip(found, expected, strict=True):
         half = isinstance(wanted, np.ndarray) and wanted.dtype == np.float16
         same(mine, wanted, 2e-3 if half else 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture"), [*((name, "sm_90a") for name in WITH_MAPS), *long((n, "sm_80") for n in WITH_MAPS)]
+)
+def test_kernels_with_tensor_maps_run_as_on_the_interpreter(name: str, architecture: str) -> None:
+    grid, make = WITH_MAPS[name]
+    kernel = girih.loads(texts.path(name).read_text(encoding="utf-8"), target="interpreter")[name]
+    expected, found = make(), make()
+    kernel[grid](*expected)
+    PtxMachineKernel(kernel.ir, architecture=architecture, copies="late")(grid, *found)
+    same(found, expected, 1e-5)

@@ -1,4 +1,4 @@
-"""The kernels of the library on the one-lane machine, but for those that it refuses."""
+"""The kernels of the library on the one-lane machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 import girih
 from girih import kernels
-from girih.back.llvm.lower.one_lane.table import NO_COPY_ENGINE
 from girih.kernels import texts
 from girih.kernels.table import TABLE
 from tests.back.harness import copy_of, same
+from tests.back.one_lane.kernels_with_maps import WITH_MAPS
 from tests.back.one_lane.launch import OneLaneKernel
 from tests.back.one_lane.machine import LOWERINGS
 from tests.cases import one_in
@@ -177,11 +177,20 @@ def test_kernels_run_as_on_the_interpreter(name: str, function: str) -> None:
         same(mine, wanted, 2e-3 if half else 1e-5)
 
 
-def test_only_tensor_copies_are_refused() -> None:
+@pytest.mark.parametrize("name", WITH_MAPS)
+def test_kernels_with_tensor_maps_run_as_on_the_interpreter(name: str) -> None:
+    grid, make = WITH_MAPS[name]
+    kernel = girih.loads(texts.path(name).read_text(encoding="utf-8"), target="interpreter")[name]
+    expected, found = make(), make()
+    kernel[grid](*expected)
+    OneLaneKernel(kernel.ir)(grid, *found)
+    same(found, expected, 1e-5)
+
+
+def test_no_kernel_is_refused() -> None:
     taken = set()
     for name in TABLE:
         for function in girih.parse(texts.path(name).read_text(encoding="utf-8")).functions:
-            reasons = {reason for _, reason in LOWERINGS.refusals(function)}
-            assert reasons <= {NO_COPY_ENGINE}
-            taken |= set() if reasons else {(name, function.name)}
-    assert taken == set(LAUNCHES)
+            assert not list(LOWERINGS.refusals(function))
+            taken.add((name, function.name))
+    assert taken == {*LAUNCHES, *((name, name) for name in WITH_MAPS)}
