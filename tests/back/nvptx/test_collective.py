@@ -305,3 +305,76 @@ def test_one_memory_as_operand_and_result() -> None:
     held = np.arange(4096, dtype=np.float32)
     PtxMachineKernel(function(text))((1, 1, 1), held)
     assert (held == 2 * np.arange(4096)).all()
+
+
+# --- sums --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type", ["i8", "i64", "bf16", "f32", "f64"])
+def test_sums_of_vectors(type: str) -> None:
+    with every_case() as case:
+        for length in (3, 100, 4099, 8192):
+            with case(str(length)):
+                rng = np.random.default_rng(length)
+                a, b = numbers(rng, (length,), type), numbers(rng, (), type)
+                old = exact(b)
+                text = f"""func @total(%A: memref<{type}x?>, %B: memref<{type}>) {{
+                    %one = constant {one(type, 1)} : {type}
+                    sum %one, %A, %one, %B
+                }}"""
+                PtxMachineKernel(function(text))((1, 1, 1), a, b)
+                assert_close(b, exact(a).sum() + old, abs(exact(a)).sum() + abs(old), type, length + 2)
+
+
+def rows_of(type: str, shape: tuple[int, int], extents: str, modifier: str) -> None:
+    """Sums of rows and products with a vector, of a matrix or its transpose."""
+    rng = np.random.default_rng(shape[0])
+    a = numbers(rng, shape, type)
+    lines = exact(a).T if modifier == "t" else exact(a)
+    x, y, z = (
+        numbers(rng, lines.shape[1:], type),
+        numbers(rng, lines.shape[:1], type),
+        numbers(rng, lines.shape[:1], type),
+    )
+    vector = f"memref<{type}x?>"
+    text = f"""func @rows(%A: memref<{type}x{extents}>, %x: {vector}, %y: {vector}, %z: {vector}) {{
+        %one = constant {one(type, 1)} : {type}
+        %zero = constant {one(type, 0)} : {type}
+        sum.{modifier} %one, %A, %zero, %y
+        gemv.{modifier} %one, %A, %x, %zero, %z
+    }}"""
+    PtxMachineKernel(function(text))((1, 1, 1), a, x, y, z)
+    assert_close(y, lines.sum(1), abs(lines).sum(1), type, lines.shape[1] + 2)
+    assert_close(z, lines @ exact(x), abs(lines) @ abs(exact(x)), type, lines.shape[1] + 2)
+
+
+@pytest.mark.parametrize("modifier", ["n", "t"])
+@pytest.mark.parametrize("type", ["i8", "bf16", "f32"])
+def test_sums_of_rows(type: str, modifier: str) -> None:
+    with every_case() as case:
+        for shape, extents in (
+            ((64, 48), "?x?"), ((16, 200), "16x200"), ((37, 21), "?x?"), ((1024, 3), "?x?"), ((640, 2), "640x2"),
+            ((0, 5), "?x?"), ((5, 0), "?x?"),
+        ):  # fmt: skip
+            with case(f"{shape} {extents}"):
+                rows_of(type, shape, extents, modifier)
+
+
+@pytest.mark.parametrize("type", ["i8", "i32", "bf16", "f32", "f64"])
+def test_running_sums(type: str) -> None:
+    with every_case() as case:
+        for shape, mode, extents in (
+            ((700,), 0, "?"), ((64, 40), 0, "?x?"), ((37, 9), 0, "?x?"), ((64, 41), 1, "?x?"), ((37, 9), 1, "?x?"),
+            ((16, 6, 5), 1, "16x6x5"), ((8, 3, 70), 2, "?x?x?"), ((4, 0), 0, "?x?"),
+        ):  # fmt: skip
+            with case(f"{shape} {mode}"):
+                rng = np.random.default_rng(shape[0])
+                a, b = numbers(rng, shape, type), numbers(rng, shape, type)
+                old = exact(b)
+                text = f"""func @running(%A: memref<{type}x{extents}>, %B: memref<{type}x{extents}>) {{
+                    %one = constant {one(type, 1)} : {type}
+                    cumsum %one, %A, {mode}, %one, %B
+                }}"""
+                PtxMachineKernel(function(text))((1, 1, 1), a, b)
+                size = abs(exact(a)).cumsum(mode) + abs(old)
+                assert_close(b, exact(a).cumsum(mode) + old, size, type, shape[mode] + 2)

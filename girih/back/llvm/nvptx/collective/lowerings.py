@@ -10,8 +10,10 @@ from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.collective.views import known_extents
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.linalg import products
+from girih.back.llvm.lower.one_lane.linalg import sums as slow_sums
 from girih.back.llvm.lower.one_lane.linalg.lowerings import prepared
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
+from girih.back.llvm.nvptx.collective import sums
 from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
 from girih.back.llvm.nvptx.collective.gemm import (
     block_layout,
@@ -20,9 +22,10 @@ from girih.back.llvm.nvptx.collective.gemm import (
     write_large,
     write_small,
 )
+from girih.back.llvm.nvptx.collective.running import running_sums
 from girih.back.llvm.nvptx.machine.code import CudaCode
 from girih.facts import remarks
-from girih.ops.tile.linalg import Axpby, Gemm, Ger, Hadamard
+from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
 LOWERINGS = Lowerings[CudaCode]()
 """The lowerings of this file."""
@@ -64,6 +67,35 @@ def _multiplied(code: CudaCode, target: ScaledTarget) -> Result:
         return target.numbers.multiply((a,), (code.w.splat(b, count),), contract=code.contract)[0]
 
     return product
+
+
+@LOWERINGS.of(Sum)
+def sum_(code: CudaCode, op: Sum) -> None:
+    """b := alpha op(a) 1 + beta b."""
+    target, (a, b) = prepared(code, op)
+    turned = a.turned(op.transpose)
+    if b.shape:
+        sums.row_sums(code, target, turned, None, lambda: slow_sums.row_sums(code, target, turned, None))
+    else:
+        sums.vector_sum(code, target, a, lambda: slow_sums.vector_sum(code, target, a))
+    code.barrier()
+
+
+@LOWERINGS.of(Gemv)
+def gemv(code: CudaCode, op: Gemv) -> None:
+    """c := alpha op1(a) b + beta c."""
+    target, (a, b, _) = prepared(code, op)
+    turned = a.turned(op.transpose)
+    sums.row_sums(code, target, turned, b, lambda: slow_sums.row_sums(code, target, turned, b))
+    code.barrier()
+
+
+@LOWERINGS.of(Cumsum)
+def cumsum(code: CudaCode, op: Cumsum) -> None:
+    """b := alpha (cumulative sum of a along a mode) + beta b."""
+    target, (a, _) = prepared(code, op)
+    running_sums(code, target, a, op.mode, lambda: slow_sums.running_sums(code, target, a, op.mode))
+    code.barrier()
 
 
 @LOWERINGS.of(Gemm)
