@@ -13,6 +13,7 @@ from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.machine.kernel import CudaVariant, PtxKernel
 from girih.ir.core import Function
+from girih.kernels import path
 from girih.program import parse
 from tests.back.harness import Array, Failed
 from tests.back.nvptx.launch import PtxMachineKernel
@@ -149,6 +150,31 @@ def test_work_groups_are_packed(sizes: tuple[int, int, int], packed: int, thread
     assert kernel.ctas((packed + 1, 2, 3)) == (2, 2, 3)
     assert "bar.warp.sync" in kernel.ptx
     assert not re.search(r"\bbar(rier)?\.(cta\.)?sync", kernel.ptx)
+
+
+def test_products_of_the_library_are_packed() -> None:
+    """One of two products that are alike; the memory of the second factor has gaps between matrices, and may between
+    columns, of which one test has none: then odd columns are copied 16 bytes at a time."""
+    definitions = {"type": "f32", "M": 8, "N": 12, "K": 9}
+    module = parse(path("gemm_batched").read_text(encoding="utf-8"), definitions=definitions)
+    chosen = module.function("gemm_batched_nn")
+    assert chosen is not None
+    kernel = PtxMachineKernel(chosen)
+    packed = kernel.variant(CudaVariant())[0].packed
+    assert packed > 1
+    rng = np.random.default_rng(0)
+    with every_case() as case:
+        for gap in (0, 3):
+            for beta in (0.0, 0.5):
+                with case(f"{gap} {beta}"):
+                    a, c = numbers(rng, (8, 9, 5), "f32"), numbers(rng, (8, 12, 5), "f32")
+                    b = numbers(rng, (9 + gap, 12, 5), "f32")[:9]
+                    before = exact(c)
+                    kernel((5, 1, 1), np.float32(2), a, b, np.float32(beta), c)
+                    x, y = (np.moveaxis(exact(held), 2, 0) for held in (a, b))
+                    wanted = np.moveaxis(2 * x @ y, 0, 2) + beta * before
+                    size = np.moveaxis(2 * abs(x) @ abs(y), 0, 2) + abs(beta * before)
+                    assert_close(c, wanted, size, "f32", 12)
 
 
 def test_a_counted_grid_is_not_packed() -> None:

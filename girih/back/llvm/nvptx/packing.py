@@ -1,20 +1,23 @@
 """Small products of many work-groups, packed: a CTA executes several work-groups, each with threads that suit it.
 
-A kernel whose work-groups do nothing but one small `gemm` each has no threads that anybody could see: no region is
-executed by single work-items, nothing tells how many there are. So each work-group gets the threads that its product
-needs, down to one, and a CTA has as many work-groups as make it large. The order of work-groups is free. A work-group
-of at most a warp waits for its own threads only.
+A kernel whose work-groups do nothing but one small `gemm` each, or one of several alike, has no threads that anybody
+could see: no region is executed by single work-items, nothing tells how many there are. So each work-group gets the
+threads that its product needs, down to one, and a CTA has as many work-groups as make it large. The order of
+work-groups is free. A work-group of at most a warp waits for its own threads only.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from girih.back.llvm.lower.code import KernelGeometry
 from girih.back.llvm.nvptx.collective.gemm import SmallProduct, small_product
 from girih.back.llvm.nvptx.collective.tiles import thread_count
 from girih.back.llvm.nvptx.machine.code import WARP, PackedWorkGroups
-from girih.ir.core import Function
+from girih.ir.core import Function, Region
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
 from girih.ops.tile.builtin import GroupId, NumGroups
+from girih.ops.tile.control import If
 from girih.ops.tile.linalg import Gemm
 from girih.ops.tile.memory import Associated, Expand, Fuse, Load, Size, Subview
 
@@ -39,10 +42,8 @@ _BANKS = 128
 
 def packing_of(function: Function) -> PackedWorkGroups | None:
     """How the work-groups of a kernel are packed; None for other kernels."""
-    *others, last = function.body.ops or [None]
-    if not isinstance(last, Gemm) or not all(isinstance(op, _BEFORE) for op in others):
-        return None
-    product = small_product(last)
+    products = set(_products(function.body))
+    product = products.pop() if len(products) == 1 else None
     if product is None:
         return None
     threads = thread_count(product.tiling(None).tiles)
@@ -51,6 +52,20 @@ def packing_of(function: Function) -> PackedWorkGroups | None:
     bytes = _bytes(product, threads)
     count = 1 if threads > WARP else max(1, min(_THREADS // threads, _SHARED_BYTES // bytes))
     return PackedWorkGroups(1 << count.bit_length() - 1, threads, bytes)
+
+
+def _products(region: Region) -> Iterator[SmallProduct | None]:
+    """The products that a region ends with, one or one of several; None for what cannot be packed."""
+    *others, last = region.ops or [None]
+    if not all(isinstance(op, _BEFORE) for op in others):
+        yield None
+    elif isinstance(last, Gemm):
+        yield small_product(last)
+    elif isinstance(last, If) and not last.results and len(last.regions) == 2:
+        for branch in last.regions:
+            yield from _products(branch)
+    else:
+        yield None
 
 
 def packed_geometry(packing: PackedWorkGroups) -> KernelGeometry:

@@ -8,6 +8,7 @@ more. So all threads of the work-group must execute the copy, and nothing else m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from girih.back.llvm.emit.text import Operand, Val, wide
 from girih.back.llvm.lower.collective.views import View
@@ -43,18 +44,34 @@ class CopiedFactor:
         return 1 if self.layout.along_depth else 0
 
     @property
+    def run(self) -> int:
+        """How many neighbours there are along a line, or from line to line."""
+        return self.layout.depth if self.layout.along_depth else self.layout.lines
+
+    @property
     def runs(self) -> tuple[int, int]:
         """How many elements lie one behind the other in both memories, and how many such runs there are."""
-        layout = self.layout
-        run, count = (layout.depth, layout.lines) if layout.along_depth else (layout.lines, layout.depth)
-        whole = self.view.strides[1 - self.near] == run == layout.pitch
-        return (run * count, 1) if whole else (run, count)
+        layout, run = self.layout, self.run
+        count = layout.lines if layout.along_depth else layout.depth
+        return (run * count, 1) if self.view.strides[1 - self.near] == run == layout.pitch else (run, count)
 
     @property
     def wide(self) -> int:
         """How many elements are copied at once where addresses are aligned."""
         neighbours = suits(self.view) and self.view.strides[self.near] == 1
         return at_once(self.view.element, self.runs[0]) if neighbours else 1
+
+    def without_gaps(self) -> CopiedFactor | None:
+        """The factor for memory without gaps between runs, where only a launch knows of these.
+
+        None where they are known, or where wide pieces do not need it.
+        """
+        far = self.view.strides[1 - self.near]
+        if isinstance(far, int) or self.run != self.layout.pitch or self.view.strides[self.near] != 1:
+            return None
+        strides = (self.run, 1) if self.near else (1, self.run)
+        dense = replace(self, view=replace(self.view, strides=strides))
+        return dense if dense.wide > self.wide else None
 
     def is_aligned(self, code: CudaCode) -> Val:
         """Whether its pieces are aligned."""
@@ -96,14 +113,19 @@ class CopiedFactor:
 
 def copy(code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFactor], threads: int) -> None:
     """Let the threads copy factors; they have to come together before they read the copies."""
-    several = [one for one in factors if one.wide > 1]
-    aligned = None
-    for one in several:
-        aligned = code.w.both(aligned, one.is_aligned(code))
+    w, aligned = code.w, None
+    pieces: list[tuple[CopiedFactor, int]] = []
+    for one in factors:
+        dense = one.without_gaps()
+        if dense is not None:
+            aligned = w.both(aligned, w.compare("eq", one.view.strides[1 - one.near], one.run))
+        pieces.append((dense or one, (dense or one).wide))
+        if pieces[-1][1] > 1:
+            aligned = w.both(aligned, pieces[-1][0].is_aligned(code))
     in_two_ways(
         code,
         aligned,
-        lambda: copy_pieces(code, numbers, [(one, one.wide) for one in factors], threads),
+        lambda: copy_pieces(code, numbers, pieces, threads),
         lambda: copy_pieces(code, numbers, [(one, 1) for one in factors], threads, few=aligned is not None),
     )
 
