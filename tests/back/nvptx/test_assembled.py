@@ -22,8 +22,12 @@ pytestmark = needs_ptxas
 USUAL_ARCHITECTURE = "sm_90a"
 OLDEST, NEWEST = "sm_80", "sm_120a"
 
-SPILLING = {"gemm_collective"}
-"""Kernels of the library whose usual variant may spill."""
+SPILLING = {"attention": 160, "convolution": 256, "gemm_q4_0": 800, "gemm_q8_0": 3000}
+"""Kernels of the library that may spill, and how many bytes at most, stored and loaded.
+
+Their texts have the tiles of other targets where nobody asks for this one; the tiles that it has are those of
+`test_registers.py`. No other kernel may spill.
+"""
 
 PARTS = 24
 """Into how many tests the functions of a file are divided, of which `make test` has one."""
@@ -62,7 +66,7 @@ def test_kernels_of_the_library(name: str, checks: str, tmp_path: Path) -> None:
                     continue
                 made = ptxas(kernel.ptx, USUAL_ARCHITECTURE, tmp_path)
                 assert made.problems == ""
-                assert made.spilled == 0 or name in SPILLING, made.log
+                assert made.spilled <= SPILLING.get(name, 0), made.log
 
 
 @pytest.mark.parametrize("name", ["add", "abs", "WARP_SZ", "girih_local", "memset", "arguments", "x" * 3000])
