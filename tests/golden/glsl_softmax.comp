@@ -82,15 +82,15 @@ void main() {
     }
     // %weight = subgroup_reduce_add %part : $accumulator
     float v22 = subgroupShuffle(s, uint(v2));
-    precise float v23 = (v4 ? v22 : s) + (v4 ? s : v22);
+    precise float v23 = v22 + s;
     float v24 = subgroupShuffle(v23, uint(v6));
-    precise float v25 = (v8 ? v24 : v23) + (v8 ? v23 : v24);
+    precise float v25 = v23 + v24;
     float v26 = subgroupShuffle(v25, uint(v10));
-    precise float v27 = (v12 ? v26 : v25) + (v12 ? v25 : v26);
+    precise float v27 = v25 + v26;
     float v28 = subgroupShuffle(v27, uint(v14));
-    precise float v29 = (v16 ? v28 : v27) + (v16 ? v27 : v28);
+    precise float v29 = v27 + v28;
     float v30 = subgroupShuffle(v29, uint(v18));
-    precise float weight = (v20 ? v30 : v29) + (v20 ? v29 : v30);
+    precise float weight = v29 + v30;
     float share = 1.0 / (weight == 0.0 ? 1.0 : weight);
     // for %i = %first, %length, %lanes {
     for (int i = lane; i < A_size0; i += 32) {
