@@ -109,8 +109,9 @@ class _Nest:
         at_once = found.count
         if at_once > 1:
             count = w.sub(stop, start)
-            # Of few points each goes to a thread of its own.
+            # Of few points each goes to a thread of its own. The distance between far ends may wrap around.
             enough = w.compare("sge", count, w.mul(self.inner.step, at_once))
+            enough = w.binary("and", enough, w.compare("slt", start, stop))
             enough = w.binary("and", enough, are_aligned(self.code, found, start))
             pieces = w.select(enough, w.binary("lshr", count, integer(at_once.bit_length() - 1)), integer(0))
             with self._dealt(integer(0), pieces, self.inner) as piece, self.code.writer.wide_accesses():
