@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from girih.back.llvm.lower.one_lane.matrix.meetings import MatrixMeetings, met
+from girih.back.llvm.lower.one_lane.matrix.meetings import SoftwareMatrices, own_matrices
 from girih.back.spirv.matrix.lines import TileAccess, is_aligned
 from girih.back.spirv.matrix.multiples import Multiples
 from girih.back.spirv.profiles.profile import MatrixShape, Profile
@@ -51,7 +51,6 @@ from girih.ops.tile.tensor_layout import (
     TensorLayoutSetStride,
     TensorLayoutSlice,
 )
-from girih.source import Span
 
 NATIVE = frozenset({"add", "sub", "mul"})
 """The instructions on two matrices that a device has for each component, rounded once."""
@@ -64,14 +63,6 @@ BLOCKED_STRIDES = (1, 2, 4)
 
 LARGEST_DIMENSION = 1024
 """Rows and columns beyond which no device is asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class SoftwareMatrices:
-    """Matrices that meet and that the device has not: the first place that is against it, and why."""
-
-    span: Span
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,19 +407,8 @@ def choose_matrices(
 ) -> MatrixChoice:  # fmt: skip
     """The matrices of a function that a device has; `constants` are the values that are known."""
     asked = _Asked(function, profile, sizes, checks, constants, multiples)
-    meeting = MatrixMeetings()
-    refused: list[tuple[Value, Span, str]] = []
-    for op in function.walk():
-        for values in met(op):
-            matrices = [value for value in values if isinstance(value.type, CoopMatrix)]
-            if matrices:
-                meeting.meet(matrices)
-                refused += ((matrices[0], op.span, reason) for reason in _reasons(asked, op, matrices))
-    against: dict[Value, SoftwareMatrices] = {}
-    for value, span, reason in refused:
-        against.setdefault(meeting.of(value), SoftwareMatrices(span, reason))
-    device = frozenset(value for value in list(meeting.leader) if meeting.of(value) not in against)
-    return MatrixChoice(device, tuple(against.values()), _moved(function) & device)
+    device, software = own_matrices(function, lambda op, matrices: _reasons(asked, op, matrices))
+    return MatrixChoice(device, software, _moved(function) & device)
 
 
 def _moved(function: Function) -> frozenset[Value]:

@@ -10,27 +10,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
-from girih.back.llvm.lower.one_lane.matrix.meetings import MatrixMeetings, met
+from girih.back.llvm.lower.one_lane.matrix.meetings import SoftwareMatrices, own_matrices
 from girih.back.llvm.nvptx.matrix.fragments import register_count
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction, instructions_for
 from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, fragment_layout
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import F32, I32, CoopMatrix, Number, promote
-from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
-from girih.source import Span
 
 MOST_REGISTERS = 256
 """Registers of 4 bytes that a matrix takes at most in a thread, which has 255 in all; larger ones are arrays."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayMatrices:
-    """Matrices that meet and are arrays: the first place that is against fragments, and why."""
-
-    span: Span
-    reason: str
 
 
 def sums_type(op: CooperativeMatrixMulAdd) -> Number:
@@ -61,21 +51,9 @@ def multiply_instructions(
     return instructions_for(a, b, total, capability)
 
 
-def choose_fragments(function: Function, subgroup_size: int) -> tuple[frozenset[Value], tuple[ArrayMatrices, ...]]:
+def choose_fragments(function: Function, subgroup_size: int) -> tuple[frozenset[Value], tuple[SoftwareMatrices, ...]]:
     """The matrices of a function that are fragments, and why others are not, in program order."""
-    meeting = MatrixMeetings()
-    refused: list[tuple[Value, Span, str]] = []
-    for op in function.walk():
-        for values in met(op):
-            matrices = [value for value in values if isinstance(value.type, CoopMatrix)]
-            if matrices:
-                meeting.meet(matrices)
-                refused += ((matrices[0], op.span, reason) for reason in _reasons(op, matrices, subgroup_size))
-    against: dict[Value, ArrayMatrices] = {}
-    for value, span, reason in refused:
-        against.setdefault(meeting.of(value), ArrayMatrices(span, reason))
-    chosen = frozenset(value for value in list(meeting.leader) if meeting.of(value) not in against)
-    return chosen, tuple(against.values())
+    return own_matrices(function, lambda op, matrices: _reasons(op, matrices, subgroup_size))
 
 
 def _reasons(op: Op, matrices: list[Value], subgroup_size: int) -> Iterator[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
 from girih.back.llvm.lower.lowerings import Carrier, Lowerings
-from girih.ir.core import Op, Value
+from girih.ir.core import Function, Op, Value
 from girih.ir.types import CoopMatrix
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.control import For, If, Yield
+from girih.source import Span
 
 
 @dataclass(slots=True)
@@ -40,6 +41,36 @@ def met(op: Op) -> Iterator[list[Value]]:
         yield from map(list, zip(op.results, *begins, *ends, strict=True))
     elif not isinstance(op, Yield):
         yield [value for value in (*op.operands, *op.results) if isinstance(value.type, CoopMatrix)]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareMatrices:
+    """Matrices that meet and that a target has not in its own form: the first place that is against it, and why."""
+
+    span: Span
+    reason: str
+
+
+def own_matrices(
+    function: Function, reasons: Callable[[Op, list[Value]], Iterable[str]]
+) -> tuple[frozenset[Value], tuple[SoftwareMatrices, ...]]:
+    """The matrices of a function that a target has in its own form, and why it has not the others, in program order.
+
+    `reasons` are what is against the matrices that meet in an instruction.
+    """
+    meeting = MatrixMeetings()
+    refused: list[tuple[Value, Span, str]] = []
+    for op in function.walk():
+        for values in met(op):
+            matrices = [value for value in values if isinstance(value.type, CoopMatrix)]
+            if matrices:
+                meeting.meet(matrices)
+                refused += ((matrices[0], op.span, reason) for reason in reasons(op, matrices))
+    against: dict[Value, SoftwareMatrices] = {}
+    for value, span, reason in refused:
+        against.setdefault(meeting.of(value), SoftwareMatrices(span, reason))
+    own = frozenset(value for value in list(meeting.leader) if meeting.of(value) not in against)
+    return own, tuple(against.values())
 
 
 def in_both_forms(own: Lowerings[Any], software: Lowerings[Any], held: Container[Value]) -> Lowerings[Any]:
