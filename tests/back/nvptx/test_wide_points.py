@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import girih
+from tests.back.harness import Failed
 from tests.back.nvptx.launch import PtxMachineKernel
 from tests.cases import every_case
 
@@ -47,6 +48,32 @@ def test_points_from_any_start_to_any_end(checks: bool) -> None:
                         wanted[first:end] = 2 * x[first:end]
                     kernel((1, 1, 1), first, end, x, y)
                     np.testing.assert_array_equal(y, wanted)
+
+
+ENDLESS = """
+func @endless(%first: index, %end: index, %X: memref<f32x4x4>) attributes {subgroup_size=32, work_group_size=[64,1]} {
+    %zero = constant 0 : index
+    %many = constant 64 : index
+    %one = constant 1.0 : f32
+    LOOP {
+        store %one, %X[%i, %j]
+    }
+}
+"""
+LOOPS = {
+    "foreach": "foreach (%i, %j) = (%zero, %first), (%many, %end)",
+    "for": "%i = mul %zero, %many : index\n    for %j = %first, %end",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_more_points_than_can_be_counted_begin_all_the_same(loop: str) -> None:
+    """The first one of each thread is outside, which is found."""
+    (function,) = girih.parse(ENDLESS.replace("LOOP", LOOPS[loop])).functions
+    x = np.zeros((4, 4), np.float32, order="F")
+    with pytest.raises(Failed) as raised:
+        PtxMachineKernel(function)((1, 1, 1), -(2**63), 2**63 - 1, x)
+    assert raised.value.code == "run.out_of_bounds"
 
 
 def test_the_middle_is_computed_in_pieces_of_16_bytes() -> None:

@@ -131,7 +131,10 @@ class _Nest:
         rest = w.sub(w.sub(left, dealt.first), 1)
         steps = w.binary("udiv", rest, dealt.step) if dealt.shift is None else w.binary("lshr", rest, dealt.shift)
         some = w.binary("and", w.compare("slt", start, stop), w.compare("ult", dealt.first, left))
-        with w.loop(0, w.select(some, w.add(steps, 1), integer(0))) as loop:
+        count = w.add(steps, 1)
+        # More than can be counted are more than anybody waits for.
+        count = w.select(w.compare("slt", count, integer(0)), integer(2**63 - 1), count)
+        with w.loop(0, w.select(some, count, integer(0))) as loop:
             yield w.add(start, w.add(dealt.first, w.mul(loop.index, dealt.step)))
 
     def _write_points(self, base: Val, count: int) -> None:

@@ -44,6 +44,9 @@ class NvptxWriter(Writer):
         knows how to unroll that, so that several loads are under way at once.
         """
         first, end, distance = self.value(start), self.value(stop), self.value(step).literal
+        if distance == 1:
+            # What is below the end has a successor.
+            saturate = False
         if not saturate or distance is None or distance < 1:
             with super().loop(start, stop, step, carried, saturate=saturate) as opened:
                 yield opened
