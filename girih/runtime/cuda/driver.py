@@ -54,6 +54,10 @@ def driver() -> Any:
 
 def _open() -> Any:
     with _LOCK:
+        found = _OPENED.get(os.getpid())
+        if found is not None:
+            # Another thread has opened it meanwhile.
+            return found
         if _OPENED:
             raise ForkedError("this process was forked from one that had used CUDA, which does not survive that", SPAWN)
         try:

@@ -10,7 +10,7 @@ import pytest
 
 import girih
 from girih.back.llvm.nvptx.machine.kernel import CudaVariant
-from girih.runtime.cuda import variant
+from girih.runtime.cuda import driver, variant
 from tests.runtime.cuda.conftest import install
 from tests.runtime.cuda.fake import CUresult, FakeDriver, FakeGpu
 
@@ -411,6 +411,20 @@ def test_a_forked_child_launches_nothing(fake: FakeDriver) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     launch(2.0, data)
     assert data.tolist() == [4, 4, 4, 4]
+
+
+def test_threads_may_open_the_driver_at_once(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Contended:
+        """A lock that is taken when another thread, which had it first, has opened the driver."""
+
+        def __enter__(self) -> None:
+            driver._OPENED[os.getpid()] = fake
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(driver, "_LOCK", Contended())
+    assert driver.driver() is fake
 
 
 def test_options_are_checked(fake: FakeDriver) -> None:
