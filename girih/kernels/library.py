@@ -54,8 +54,9 @@ def gemm(
     nothing to do. The sizes of A and B must fit C: missing elements count as zero. 003 "Cooperative matrix mul add".
 
     Where all three sizes are left out, a CPU takes no tiles, unless sums are wider than f32 for f16 and bf16 or than
-    `type` for others: any number of work-groups share C, by the collective instruction, which finds sizes that do not
-    fit. Grid: by the work, up to two work-groups for each thread that the process has. 003 "GEMM".
+    `type` for others: any number of work-groups share C, by the collective instruction. There, with checks, factors too
+    small for C and depths that differ are found. Grid: by the work, up to two work-groups for each thread that the
+    process has. 003 "GEMM".
     """
     summed = accumulator_of("gemm", type, accumulator)
     if rows is columns is depth is None:
