@@ -22,7 +22,8 @@ CUDA = 2
 LEGACY_STREAM = 1
 """The number of CUDA's default stream in DLPack and in the CUDA array interface."""
 
-_FOREIGN_ERRORS = (AttributeError, BufferError, KeyError, RuntimeError, TypeError, ValueError)
+FOREIGN_ERRORS = (AttributeError, BufferError, KeyError, RuntimeError, TypeError, ValueError)
+"""What objects of other libraries raise when they are asked for their memory."""
 _NO_ADDRESS = 4096
 """The address that describes an array without elements, whose exporter may have none."""
 
@@ -64,7 +65,7 @@ def device_of(value: object) -> tuple[int, int] | None:
             return int(kind), int(number)
         if hasattr(value, "__cuda_array_interface__"):
             return CUDA, -1
-    except _FOREIGN_ERRORS:
+    except FOREIGN_ERRORS:
         return None
     return None
 
@@ -80,7 +81,7 @@ def device_array(
         return None
     try:
         described = _described(value, reach)
-    except _FOREIGN_ERRORS as error:
+    except FOREIGN_ERRORS as error:
         report.add("bind.type", place, f"{name} does not give access to its memory: {error}")
         return None
     if described.size and not described.__array_interface__["data"][0]:
@@ -205,22 +206,19 @@ def _of_dlpack(exporter: Any, reach: DeviceReach) -> ArrayOnDevice:
 def _tensor_in(capsule: object) -> tuple[_Tensor, int]:
     """The tensor that a capsule holds, and its flags; the capsule keeps both."""
     for name, kind in ((b"dltensor_versioned", _Versioned), (b"dltensor", _Tensor)):
-        if _is_valid(capsule, name):
-            found: Any = kind.from_address(_pointer(capsule, name))
+        place = in_capsule(capsule, name)
+        if place is not None:
+            found: Any = kind.from_address(place)
             return (found.tensor, int(found.flags)) if kind is _Versioned else (found, 0)
     raise TypeError("what it exports is no tensor of DLPack")
 
 
-def _is_valid(capsule: object, name: bytes) -> bool:
-    ask = ctypes.pythonapi.PyCapsule_IsValid
-    ask.argtypes, ask.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_int
-    return bool(ask(capsule, name))
-
-
-def _pointer(capsule: object, name: bytes) -> int:
-    ask = ctypes.pythonapi.PyCapsule_GetPointer
-    ask.argtypes, ask.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
-    return int(ask(capsule, name))
+def in_capsule(capsule: object, name: bytes) -> int | None:
+    """The address in a capsule of a name; None for a capsule of another one, and for what is none."""
+    is_valid, pointer = ctypes.pythonapi.PyCapsule_IsValid, ctypes.pythonapi.PyCapsule_GetPointer
+    is_valid.argtypes, is_valid.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_int
+    pointer.argtypes, pointer.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
+    return int(pointer(capsule, name)) if is_valid(capsule, name) else None
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,7 @@ import numpy as np
 
 from girih.arguments.arrays import DTYPES, Accepted, ParameterSpec
 from girih.arguments.claims import Claim
-from girih.arguments.devices import CUDA
+from girih.arguments.devices import CUDA, FOREIGN_ERRORS, in_capsule
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.back.llvm.lower.launch.parameters import slot_count
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
@@ -84,14 +84,9 @@ class ExchangeTable:
 
 def exchange_table(type: type) -> ExchangeTable | None:
     """DLPack's table of a type of arrays; None where it has none that is known here."""
-    capsule = getattr(type, _TABLE, None)
-    ask = ctypes.pythonapi.PyCapsule_IsValid
-    ask.argtypes, ask.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_int
-    if capsule is None or not ask(capsule, _CAPSULE):
+    place = in_capsule(getattr(type, _TABLE, None), _CAPSULE)
+    if place is None:
         return None
-    point = ctypes.pythonapi.PyCapsule_GetPointer
-    point.argtypes, point.restype = (ctypes.py_object, ctypes.c_char_p), ctypes.c_void_p
-    place = int(point(capsule, _CAPSULE))
     if ctypes.c_uint32.from_address(place).value != _MAJOR:
         return None
     tell, stream_of = (ctypes.c_void_p.from_address(place + offset).value for offset in (_TELL, _STREAM_OF))
@@ -248,7 +243,7 @@ def _told(given: object, table: ExchangeTable) -> tuple[int, tuple[list[int], li
     try:
         if tell(given, ctypes.addressof(room)):
             return None
-    except RuntimeError:
+    except FOREIGN_ERRORS:
         return None
     modes = room[2] & 0xFFFFFFFF
     if not room[4] and modes:
