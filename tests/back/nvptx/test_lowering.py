@@ -37,7 +37,8 @@ def refusal(text: str, architecture: str = "sm_90a") -> str:
 
 NAMES = (
     ("softmax", "softmax"), ("a_1", "a_1"), ("add", "add"), ("WARP_SZ_", "WARP_SZ_"), ("2d", "kernel2d"),
-    ("_x", "kernel_x"), ("WARP_SZ", "kernelWARP_SZ"), ("girih_local", "kernelgirih_local"),
+    ("_x", "kernel_x"), ("PARAMETER_BYTES", "PARAMETER_BYTES"), ("WARP_SZ", "kernelWARP_SZ"),
+    ("girih_local", "kernelgirih_local"),
 )  # fmt: skip
 
 

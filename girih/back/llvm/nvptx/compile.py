@@ -179,9 +179,8 @@ def _refuse_too_large(function: Function, kernel: PtxKernel, architecture: Nvidi
         raise CompileError([Diagnostic(NOT_ON_TARGET, message, function.span) for message in messages])
 
 
-_LENGTH = "PARAMETER_BYTES"
-"""What stands in the text for the number of the parameter's bytes until that is known."""
-
+_LENGTH = "<parameter bytes>"
+"""What stands in the text for the number of the parameter's bytes until that is known; no name of a kernel has it."""
 
 _POINTER = "pointer"
 """The names of parameters that are addresses begin so."""
