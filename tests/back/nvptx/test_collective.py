@@ -275,6 +275,34 @@ def test_a_large_product_says_that_one_multiprocessor_computes_it() -> None:
     assert "cuda.gemm" not in [one.code for one in compiled(small).remarks]
 
 
+def test_collectives_share_what_memory_a_device_has() -> None:
+    """Copies of factors, parts of sums and local memory, each of which fits, also fit together."""
+    text = """func @both(%A: memref<f32x112x64>, %B: memref<f32x64x112>, %C: memref<f32x112x112>,
+            %D: memref<f16x2048x4>, %e: memref<f16x2048>, %f: memref<f32x4096>) attributes {work_group_size=[1024,1], subgroup_size=32} {
+        %one = constant 1.0 : f32
+        %half = constant 0.5 : f16
+        %local = alloca : memref<f32x4096,local>
+        %zero = constant 0.0 : f32
+        axpby.n %one, %f, %zero, %local
+        gemm.n.n %one, %A, %B, %one, %C
+        sum.n %half, %D, %half, %e
+        axpby.n %one, %local, %zero, %f
+    }"""
+    kernel = PtxMachineKernel(function(text), architecture="sm_86")
+    rng = np.random.default_rng(0)
+    a, b, c = (numbers(rng, shape, "f32") for shape in ((112, 64), (64, 112), (112, 112)))
+    d, e = numbers(rng, (2048, 4), "f16"), numbers(rng, (2048,), "f16")
+    product, sums, size = (
+        exact(a) @ exact(b) + exact(c),
+        (exact(d).sum(axis=1) + exact(e)) / 2,
+        abs(exact(d)).sum(axis=1),
+    )
+    bound = abs(exact(a)) @ abs(exact(b)) + abs(exact(c))
+    kernel((1, 1, 1), a, b, c, d, e, numbers(rng, (4096,), "f32"))
+    assert_close(c, product, bound, "f32", 67)
+    assert_close(e, sums, size + abs(exact(e)) + 1, "f16", 7)
+
+
 # --- element by element ------------------------------------------------------------------------
 
 SHAPES = [((1000,), "?"), ((7,), "7"), ((64, 48), "64x48"), ((64, 48), "?x?"), ((37, 50), "?x?"), ((200, 5), "200x5")]

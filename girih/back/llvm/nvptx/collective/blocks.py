@@ -177,8 +177,12 @@ class _Blocks:
         in_two_ways(self.code, w.both(whole, aligned), inner, edge)
 
 
-def write_in_blocks(code: CudaCode, layout: BlockLayout, target: ScaledTarget, left: View, right: View) -> None:
-    """target := alpha left right^T + beta target, for factors whose lines are rows of the product, or columns of it."""
-    memory = code.own_array("factors", layout.bytes)
+def write_in_blocks(
+    code: CudaCode, layout: BlockLayout, target: ScaledTarget, left: View, right: View, memory: Val
+) -> None:
+    """target := alpha left right^T + beta target, for factors whose lines are rows of the product, or columns of it.
+
+    The blocks are copied to `memory`.
+    """
     places = memory, code.w.at(memory, layout.rows.elements * layout.rows.size)
     _Blocks(code, target, left, right, layout, places).write()

@@ -27,6 +27,9 @@ from girih.ops.tile.memory import Alloca
 FACTOR_BYTES = 64 * 1024
 """The memory that factors are copied to whole."""
 
+FACTORS = "factors"
+"""The array with copies of factors, whole ones or blocks."""
+
 _LEFT_BYTES = 8 * 1024
 """The shared memory that is left for what else a kernel shares."""
 
@@ -104,9 +107,10 @@ def _along(strides: tuple[Extent, ...]) -> bool:
     return turns(strides)
 
 
-def shared_bytes_left(code: CudaCode) -> int:
-    """The shared memory that local memory of the kernel leaves."""
-    return code.architecture.shared_bytes - _LEFT_BYTES - _allocated(code.function)
+def shared_bytes_left(code: CudaCode, name: str) -> int:
+    """The shared memory for the array of a name, which local memory of the kernel and other arrays leave."""
+    others = sum(size for other, size in code.arrays.items() if other != name)
+    return code.architecture.shared_bytes - _LEFT_BYTES - _allocated(code.function) - others
 
 
 def _allocated(function: Function) -> int:
@@ -128,7 +132,7 @@ def write_small(code: CudaCode, product: SmallProduct, target: ScaledTarget, a: 
         left, right, target = right, left, replace(target, view=target.view.turned(True))
     threads = thread_count(code)
     tiles = product.tiling(None if code.packing is not None else threads)
-    memory = code.own_array("factors", product.bytes)
+    memory = code.own_array(FACTORS, product.bytes)
     places = product.places(code, memory)
     layouts = product.rows, product.columns
     factors = [CopiedFactor(view, layout, at) for view, layout, at in zip((left, right), layouts, places, strict=True)]
@@ -160,7 +164,7 @@ def block_layout(code: CudaCode, target: View, a: View, b: View) -> BlockLayout 
     along = turns(a.strides), not turns(b.strides)
     size = computing(target.element).size
     made = BlockLayout.of(size, along[::-1] if turns(target.strides) else along, thread_count(code))
-    return made if made.bytes <= shared_bytes_left(code) else None
+    return made if made.bytes <= shared_bytes_left(code, FACTORS) else None
 
 
 def write_large(code: CudaCode, layout: BlockLayout, target: ScaledTarget, a: View, b: View) -> None:
@@ -168,4 +172,4 @@ def write_large(code: CudaCode, layout: BlockLayout, target: ScaledTarget, a: Vi
     left, right = a, b.turned(True)
     if turns(target.view.strides):
         left, right, target = right, left, replace(target, view=target.view.turned(True))
-    write_in_blocks(code, layout, target, left, right)
+    write_in_blocks(code, layout, target, left, right, code.own_array(FACTORS, layout.bytes))

@@ -16,6 +16,7 @@ from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
 from girih.back.llvm.nvptx.collective import sums
 from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
 from girih.back.llvm.nvptx.collective.gemm import (
+    FACTORS,
     block_layout,
     shared_bytes_left,
     small_product,
@@ -104,7 +105,7 @@ def gemm(code: CudaCode, op: Gemm) -> None:
     target, (a, b, c) = prepared(code, op)
     left, right, c = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
     small = small_product(op)
-    if small is not None and small.bytes <= shared_bytes_left(code):
+    if small is not None and small.bytes <= shared_bytes_left(code, FACTORS):
         write_small(code, small, target, left, right)
         code.barrier()
         return

@@ -24,6 +24,9 @@ from girih.lazy_dataclass import dataclass
 _BATCH = 4
 """How many pieces a thread reads before it adds."""
 
+_SUMS = "sums"
+"""The array with the sums of threads, or of subgroups, that are parts of one."""
+
 Summands = Callable[[Operand, int], tuple[Val, ...]]
 """The numbers of `count` neighbouring summands from a position on: summands, and what each is multiplied by."""
 
@@ -106,7 +109,7 @@ def _write_by_work_group(code: CudaCode, target: ScaledTarget, line: _Line, at: 
     sum = reduced(code, "add", n.compute, (line.sum(code.thread, integer(threads)),))
     if subgroups > 1:
         bytes = n.compute.size
-        memory = code.array("sums", subgroups * bytes)
+        memory = code.array(_SUMS, subgroups * bytes)
         with w.when(w.compare("eq", code.lane, integer(0, "i32"))):
             w.store(sum[0], w.at(memory, w.mul(code.subgroup, bytes)), bytes)
         code.barrier()
@@ -159,10 +162,10 @@ def _columns(code: CudaCode, target: ScaledTarget, a: View, b: View | None, othe
     whole = w.compare("eq", w.binary("urem", w.value(rows), integer(count)), integer(0))
     pieces = w.binary("udiv", w.value(rows), integer(count))
     bytes = n.compute.size
-    if threads * count * bytes > shared_bytes_left(code):
+    if threads * count * bytes > shared_bytes_left(code, _SUMS):
         otherwise()
         return
-    memory = code.array("sums", threads * count * bytes)
+    memory = code.array(_SUMS, threads * count * bytes)
 
     def summed() -> None:
         # So many threads have parts of the summands of the same sums.
