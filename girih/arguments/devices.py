@@ -70,6 +70,19 @@ def device_of(value: object) -> tuple[int, int] | None:
     return None
 
 
+def named_stream(value: object) -> int | None:
+    """The stream that an array with the CUDA array interface names, whose work on it comes first; None for no stream.
+
+    It is the `stream` of the interface (Numba's documentation, version 3, "Synchronization"), a handle of the driver.
+    """
+    exporter: Any = value
+    try:
+        stream = exporter.__cuda_array_interface__.get("stream")
+        return None if stream is None else int(stream)
+    except FOREIGN_ERRORS:
+        return None
+
+
 def device_array(
     value: object, device: tuple[int, int], reach: DeviceReach, place: ArgumentPlace, report: ArgumentReport
 ) -> ArrayOnDevice | None:

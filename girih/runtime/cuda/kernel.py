@@ -120,6 +120,8 @@ class CudaKernel:
                 if 0 in grid:
                     return
                 place.stream.raise_found(self.function.name)
+                for other in place.after:
+                    place.stream.follow(other)
                 one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant)
                 self._run(one, synchronous=synchronous)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from girih.arguments.arrays import Group, Uninitialized
-from girih.arguments.devices import CUDA, device_of
+from girih.arguments.devices import CUDA, device_of, named_stream
 from girih.arguments.report import DeviceReach
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cuda.device import CudaDevice, current_number, opened
@@ -17,11 +17,15 @@ from girih.source import NOWHERE, Span
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlace:
-    """A device and one of its streams; `has_arrays` says whether any argument is there already."""
+    """A device and one of its streams; `has_arrays` says whether any argument is there already.
+
+    `after` are other streams, whose work on the arguments comes first.
+    """
 
     device: CudaDevice
     stream: LaunchStream
     has_arrays: bool
+    after: frozenset[int]
 
     @property
     def reach(self) -> DeviceReach:
@@ -39,7 +43,10 @@ def place_of(number: int | None, arguments: Sequence[object], span: Span = NOWHE
         number = next((known for _, known in homes if known >= 0), None)
     device = opened(_current() if number is None else number, span)
     stream = current_stream(device.number, [array for array, _ in homes])
-    return LaunchPlace(device, launch_stream(device, stream), bool(homes))
+    # DLPack, which tells the device, is told the stream instead.
+    named = (named_stream(array) for array, known in homes if known < 0)
+    after = frozenset(one for one in named if one is not None and one != stream)
+    return LaunchPlace(device, launch_stream(device, stream), bool(homes), after)
 
 
 def _homes(values: Sequence[object]) -> Iterator[tuple[object, int]]:

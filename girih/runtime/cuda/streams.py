@@ -138,6 +138,17 @@ class LaunchStream:
                 one.record.clear()
         return found
 
+    def follow(self, stream: int) -> None:
+        """Let what is launched here from now on wait for what another stream was asked for. Raises `CudaFault`."""
+        # CU_EVENT_DISABLE_TIMING, cuda.h
+        event = call("cuEventCreate", 2)
+        try:
+            call("cuEventRecord", event, stream)
+            call("cuStreamWaitEvent", self.handle, event, 0)
+        finally:
+            # The driver keeps it as long as a stream waits for it.
+            call("cuEventDestroy", event)
+
     def wait(self) -> None:
         """Wait until all launches here have ended. Raises `CudaFault`."""
         call("cuStreamSynchronize", self.handle)

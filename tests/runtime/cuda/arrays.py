@@ -90,11 +90,12 @@ class ByInterface(GpuMemory):
     """An array of a library that has the CUDA array interface alone, as Numba's."""
 
     read_only = False
+    stream: int | None = None
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, self.read_only),
-                "strides": self.strides}  # fmt: skip
+                "strides": self.strides, "stream": self.stream}  # fmt: skip
 
 
 class Tensor(GpuMemory):

@@ -39,6 +39,7 @@ class CUresult(IntEnum):
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701
     CUDA_ERROR_LAUNCH_FAILED = 719
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
+    CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906
 
 
@@ -140,6 +141,7 @@ class FakeDriver:
         self.allocated: Counter[int] = Counter()
         self.homes: dict[int, int] = {}
         self.streams: dict[int, FakeStream] = {0: FakeStream()}
+        self.events: dict[int, list[FakeStream]] = {}
         self.functions: dict[int, tuple[str, str]] = {}
         self.links: dict[int, list[Any]] = {}
         self.modules: list[bytes] = []
@@ -355,6 +357,28 @@ class FakeDriver:
         if not stream and any(one.captured is not None for one in self.streams.values()):
             raise _Refused(CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         return int(self.streams[int(stream)].captured is not None)
+
+    def cuEventCreate(self, flags: int) -> int:
+        assert flags == 2, "it takes no time"
+        handle = self.new()
+        self.events[handle] = []
+        return handle
+
+    def cuEventRecord(self, event: int, stream: int) -> Given:
+        self.events[event] = [self.streams[int(stream)]]
+        return ()
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> Given:
+        assert flags == 0
+        if self.streams[int(stream)].captured is not None:
+            raise _Refused(CUresult.CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
+        before = list(self.events[event])
+        self._ask(stream, lambda: [self._finish(one) for one in before])
+        return ()
+
+    def cuEventDestroy(self, event: int) -> Given:
+        del self.events[event]
+        return ()
 
     def cuThreadExchangeStreamCaptureMode(self, mode: int) -> int:
         before = getattr(self._thread, "mode", CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)

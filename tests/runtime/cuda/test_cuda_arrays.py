@@ -47,6 +47,33 @@ def test_arrays_with_an_interface_are_used_as_they_are(fake: FakeDriver) -> None
     assert data.content.tolist() == [k / 2 for k in range(8)]
 
 
+def test_work_on_the_stream_that_an_interface_names_comes_first(fake: FakeDriver) -> None:
+    data, stream = ByInterface(fake, np.ones(4, np.float32)), fake.stream()
+    data.stream = stream
+    launch, three = kernel(SCALE), np.full(4, 3, np.float32)
+    fake.cuMemcpyHtoDAsync(data.address, int(three.ctypes.data), three.nbytes, stream)
+    launch(2.0, data)
+    assert fake.launches[-1][2] == 0 and "cuStreamSynchronize" not in fake.calls, "the call has not waited"
+    launch.synchronize()
+    assert data.content.tolist() == [6, 6, 6, 6] and not fake.events
+    data.stream = 0
+    fake.calls.clear()
+    launch(2.0, data)
+    assert not {"cuEventCreate", "cuStreamWaitEvent"} & set(fake.calls), "it is the stream of the launch"
+
+
+def test_a_graph_has_no_work_of_another_stream(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = torch_module(fake, fake.stream())
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    data = ByInterface(fake, np.ones(4, np.float32))
+    data.stream = fake.stream()
+    fake.begin_capture(torch.chosen.stream)
+    with pytest.raises(girih.LaunchError, match=r"bind\.cuda_capture"):
+        kernel(SCALE)(2.0, data)
+    fake.end_capture(torch.chosen.stream)
+    assert fake.launches == [] and not fake.events
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_strides_and_orders(fake: FakeDriver, order: Any) -> None:
     text = """func @f(%A: memref<f32x?x?>) attributes {work_group_size=[32,1], subgroup_size=32} {
