@@ -278,7 +278,8 @@ def test_a_large_product_says_that_one_multiprocessor_computes_it() -> None:
 def test_collectives_share_what_memory_a_device_has() -> None:
     """Copies of factors, parts of sums and local memory, each of which fits, also fit together."""
     text = """func @both(%A: memref<f32x112x64>, %B: memref<f32x64x112>, %C: memref<f32x112x112>,
-            %D: memref<f16x2048x4>, %e: memref<f16x2048>, %f: memref<f32x4096>) attributes {work_group_size=[1024,1], subgroup_size=32} {
+            %D: memref<f16x2048x4>, %e: memref<f16x2048>, %f: memref<f32x4096>)
+            attributes {work_group_size=[1024,1], subgroup_size=32} {
         %one = constant 1.0 : f32
         %half = constant 0.5 : f16
         %local = alloca : memref<f32x4096,local>

@@ -373,7 +373,12 @@ class FakeDriver:
         if self.streams[int(stream)].captured is not None:
             raise _Refused(CUresult.CUDA_ERROR_STREAM_CAPTURE_ISOLATION)
         before = list(self.events[event])
-        self._ask(stream, lambda: [self._finish(one) for one in before])
+
+        def follow() -> None:
+            for one in before:
+                self._finish(one)
+
+        self._ask(stream, follow)
         return ()
 
     def cuEventDestroy(self, event: int) -> Given:
