@@ -273,7 +273,8 @@ narrow:
   %narrow_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
   br i1 %narrow_real, label %narrowed, label %bad
 narrowed:
-  %narrow_fits = call i1 @round(ptr %parameter, ptr %slot)
+  %limits = getelementptr i8, ptr %parameter, i64 ${P_LEAST}
+  %narrow_fits = call i1 @girih_round(ptr %limits, ptr %slot)
   ret i1 %narrow_fits
 f32:
   %single_real = call i1 @real(ptr %description, ptr %object, ptr %type, ptr %slot)
@@ -458,41 +459,6 @@ define internal i1 @shorten(ptr %slot) {
   %short_infinite = fcmp oeq float %short_size, 0x7FF0000000000000
   %same = icmp eq i1 %infinite, %short_infinite
   ret i1 %same
-}
-
-; A double in a slot is rounded to bf16 or f16, to nearest, ties to even, and becomes a float.
-; False for what would be subnormal or infinite there, and for NaN.
-define internal i1 @round(ptr %parameter, ptr %slot) {
-entry:
-  %shift_at = getelementptr i8, ptr %parameter, i64 ${P_SHIFT}
-  %least_at = getelementptr i8, ptr %parameter, i64 ${P_LEAST}
-  %most_at = getelementptr i8, ptr %parameter, i64 ${P_MOST}
-  %shift = load i64, ptr %shift_at
-  %least = load double, ptr %least_at
-  %most = load double, ptr %most_at
-  %value = load double, ptr %slot
-  %bits = load i64, ptr %slot
-  %unit = shl i64 1, %shift
-  %shifted = lshr i64 %bits, %shift
-  %odd = and i64 %shifted, 1
-  %half = lshr i64 %unit, 1
-  %below = sub i64 %half, 1
-  %bias = add i64 %below, %odd
-  %sum = add i64 %bits, %bias
-  %mask = sub i64 0, %unit
-  %rounded_bits = and i64 %sum, %mask
-  %rounded = bitcast i64 %rounded_bits to double
-  %size = call double @llvm.fabs.f64(double %value)
-  %rounded_size = call double @llvm.fabs.f64(double %rounded)
-  %zero = fcmp oeq double %value, 0.0
-  %normal = fcmp oge double %size, %least
-  %large = or i1 %zero, %normal
-  %small = fcmp ole double %rounded_size, %most
-  %fits = and i1 %large, %small
-  %short = fptrunc double %rounded to float
-  store i64 0, ptr %slot
-  store float %short, ptr %slot
-  ret i1 %fits
 }
 
 ; An ndarray: its address at `out`, its sizes and strides that are `?` from `sizes` bytes later on.

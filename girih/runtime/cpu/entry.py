@@ -25,19 +25,16 @@ from functools import lru_cache
 from math import lcm
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from girih.arguments.arrays import DTYPES, ParameterSpec
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.ir.types import (
-    BF16,
     BOOL,
     C32,
     C64,
     EIGHT_BIT_FLOATS,
-    F16,
     F32,
     F64,
     GroupType,
@@ -48,6 +45,7 @@ from girih.ir.types import (
 )
 from girih.lazy_dataclass import dataclass
 from girih.runtime.compiled.functions import DEFINITION_WORDS, python_functions
+from girih.runtime.compiled.narrow_floats import rounding_limits
 
 __all__ = ["NUMBERS", "KernelEntry", "slot_count", "table_bytes"]
 
@@ -68,7 +66,7 @@ _DESCRIPTION = (
     "D_APART", "D_PARAMETERS", "D_SLOT_BYTES", "D_BYTES",
 )  # fmt: skip
 _PARAMETER = ("P_KIND", "P_SLOT", "P_BYTES")
-_SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST", "P_SHIFT")
+_SCALAR = (*_PARAMETER, "P_LEAST", "P_MOST")
 _MEMREF = (
     *_PARAMETER,
     "M_TYPE", "M_ELEMENT", "M_SHIFT", "M_ALIGNMENT", "M_FLAGS", "M_ORDER", "M_FIRST_AXIS", "M_AXIS_STEP",
@@ -104,7 +102,6 @@ NUMBERS = {
 _MOST_BYTES = 2**62
 
 _FLOATING = {F32: "K_F32", F64: "K_F64", C32: "K_C32", C64: "K_C64"}
-_MANTISSA_BITS = {F16: 10, BF16: 7}
 
 
 def slot_count(type: Type) -> int:
@@ -242,13 +239,8 @@ def _parameter(spec: ParameterSpec, slot: int) -> list[int]:
         return _sized("K_INTEGER", slot, [int(bounds.min), int(bounds.max)])
     if type in EIGHT_BIT_FLOATS:
         return _sized("K_UNUSUAL", slot, [])
-    bits = _MANTISSA_BITS.get(type)
-    if bits is None:
-        return _sized(_FLOATING[type], slot, [])
-    finfo: Any = ml_dtypes.finfo
-    limits = finfo(DTYPES[type])
-    ends = [_double_bits(float(limits.smallest_normal)), _double_bits(float(limits.max))]
-    return _sized("K_NARROW", slot, [*ends, 52 - bits])
+    limits = rounding_limits(type)
+    return _sized(_FLOATING[type], slot, []) if limits is None else _sized("K_NARROW", slot, limits)
 
 
 def _memref(spec: ParameterSpec, type: MemRef, slot: int) -> list[int]:
@@ -277,7 +269,3 @@ def _sized(kind: str, slot: int, fields: list[int]) -> list[int]:
 
 def _or_minus_one(extent: int | None) -> int:
     return -1 if extent is None else extent
-
-
-def _double_bits(value: float) -> int:
-    return int(struct.unpack("=q", struct.pack("=d", value))[0])

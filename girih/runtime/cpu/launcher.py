@@ -18,6 +18,7 @@ from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
 from girih.runtime.compiled.jit import Linked, is_exported, keep_forever, link
+from girih.runtime.compiled.narrow_floats import rounding_text
 from girih.runtime.cpu import entry, pool
 
 SYMBOLS = ("girih_start", "girih_run", "girih_call")
@@ -119,7 +120,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
     texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll"]
     folder = Path(__file__).parent
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)
-    return _declared_once(Template(whole).substitute(numbers))
+    return _declared_once(Template(whole).substitute(numbers) + "\n" + rounding_text())
 
 
 def _declared_once(text: str) -> str:

@@ -205,6 +205,7 @@ entry:
   %type = load ptr, ptr %type_at
   switch i64 %kind, label %bad [ i64 ${K_BOOL}, label %bool
                                  i64 ${K_INTEGER}, label %integer
+                                 i64 ${K_NARROW}, label %narrow
                                  i64 ${K_F32}, label %f32
                                  i64 ${K_F64}, label %f64
                                  i64 ${K_NULL}, label %nothing
@@ -235,14 +236,22 @@ whole:
   %between = and i1 %above, %below
   %fits = and i1 %held, %between
   br i1 %fits, label %good, label %bad
+narrow:
+  %is_narrow = icmp eq ptr %type, @PyFloat_Type
+  br i1 %is_narrow, label %rounded, label %bad
+rounded:
+  %exact = call double @PyFloat_AsDouble(ptr %object)
+  store double %exact, ptr %slot
+  %narrow_fits = call i1 @girih_round(ptr %least_at, ptr %slot)
+  br i1 %narrow_fits, label %good, label %bad
 f32:
   %is_single = icmp eq ptr %type, @PyFloat_Type
   br i1 %is_single, label %single, label %bad
 single:
   %wide = call double @PyFloat_AsDouble(ptr %object)
-  %narrow = fptrunc double %wide to float
-  %size = call float @llvm.fabs.f32(float %narrow)
-  %bits = bitcast float %narrow to i32
+  %short = fptrunc double %wide to float
+  %size = call float @llvm.fabs.f32(float %short)
+  %bits = bitcast float %short to i32
   %extended = zext i32 %bits to i64
   store i64 %extended, ptr %slot
   %finite = fcmp olt float %size, 0x7FF0000000000000

@@ -30,11 +30,12 @@ from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.back.llvm.lower.launch.parameters import slot_count
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.diagnostics import InternalError
-from girih.ir.types import F32, F64, INDEX, Boolean, MemRef, Number, Type
+from girih.ir.types import BF16, F16, F32, F64, INDEX, Boolean, MemRef, Number, Type
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
 from girih.runtime.compiled.functions import DEFINITION_WORDS, python_functions
 from girih.runtime.compiled.jit import Linked, keep_forever, link
+from girih.runtime.compiled.narrow_floats import rounding_limits, rounding_text
 from girih.runtime.cuda.device import LoadedKernel
 from girih.runtime.cuda.driver import CudaFault, call
 from girih.runtime.cuda.streams import LaunchStream
@@ -50,21 +51,22 @@ _CAPSULE = b"dlpack_exchange_api"
 # dlpack.h 1.3, DLPackExchangeAPI: version, older table; then five functions, of which these two are used.
 _TELL, _STREAM_OF, _MAJOR = 40, 48, 1
 
-_KINDS = {name: k for k, name in enumerate(("K_BOOL", "K_INTEGER", "K_F32", "K_F64", "K_NULL", "K_ARRAY"))}
+_KINDS = {name: k for k, name in enumerate(("K_BOOL", "K_INTEGER", "K_NARROW", "K_F32", "K_F64", "K_NULL", "K_ARRAY"))}
 _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_LAUNCH", "P_GET_CURRENT", "P_GRADIENT",
     "P_NEGATED", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 _PARAMETER = ("Q_KIND", "Q_SLOT", "Q_BYTES")
-_INTEGER = (*_PARAMETER, "Q_LEAST", "Q_MOST")
+_NUMBER = (*_PARAMETER, "Q_LEAST", "Q_MOST")
 _ARRAY = (
     *_PARAMETER, "A_TYPE", "A_TELL", "A_DEVICE", "A_ELEMENT", "A_ALIGNMENT", "A_EXTENT", "A_WRITTEN", "A_MODES",
     "A_FIRST",
 )  # fmt: skip
+_FLOATING = {BF16: "K_NARROW", F16: "K_NARROW", F32: "K_F32", F64: "K_F64"}
 NUMBERS = {
     **_KINDS,
-    **{name: 8 * k for fields in (_PLAN, _INTEGER, _ARRAY) for k, name in enumerate(fields)},
+    **{name: 8 * k for fields in (_PLAN, _NUMBER, _ARRAY) for k, name in enumerate(fields)},
     "D_FIRST": 8 * DEFINITION_WORDS,
     "RANGE_BYTES": 24,
     "CUDA": CUDA,
@@ -181,7 +183,7 @@ def _is_simple(type: Type) -> bool:
     """Whether the machine code knows arguments of a type."""
     if isinstance(type, MemRef):
         return isinstance(type.element, Number) and type.element.family != "complex"
-    return isinstance(type, Boolean) or (isinstance(type, Number) and (type.family == "integer" or type in (F32, F64)))
+    return isinstance(type, Boolean) or (isinstance(type, Number) and (type.family == "integer" or type in _FLOATING))
 
 
 def _key(launch: PlannedLaunch) -> tuple[object, ...]:
@@ -212,7 +214,8 @@ def _parameter(spec: ParameterSpec, item: Accepted, given: object, launch: Plann
         return [_KINDS["K_BOOL"]]
     if isinstance(spec.type, Number):
         if spec.type.family != "integer":
-            return [_KINDS["K_F32" if spec.type == F32 else "K_F64"]]
+            limits = rounding_limits(spec.type)
+            return [_KINDS[_FLOATING[spec.type]]] if limits is None else [_KINDS["K_NARROW"], *limits]
         bounds = np.iinfo(np.int32 if spec.type == INDEX else DTYPES[spec.type])
         return [_KINDS["K_INTEGER"], int(bounds.min), int(bounds.max)]
     assert isinstance(item, Claim)
@@ -284,4 +287,4 @@ def _entry_code() -> Linked | None:
 def entry_text() -> str:
     """The machine code in LLVM IR."""
     text = (Path(__file__).parent / "cuda_entry.ll").read_text(encoding="utf-8")
-    return Template(text).substitute(NUMBERS)
+    return Template(text).substitute(NUMBERS) + "\n" + rounding_text()

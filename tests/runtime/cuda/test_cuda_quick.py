@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -28,6 +30,16 @@ func @many(%A: memref<f32x?x?>, %x: f32, %y: f64, %n: index, %k: i8, %yes: bool,
     if %yes {
         store %c, %A[%one,%one]
     }
+}
+"""
+
+
+NARROW = """
+func @narrow(%x: bf16, %y: f16, %A: memref<bf16x1>, %B: memref<f16x1>)
+    attributes {work_group_size=[32,1], subgroup_size=32} {
+    %zero = constant 0 : index
+    store %x, %A[%zero]
+    store %y, %B[%zero]
 }
 """
 
@@ -103,6 +115,29 @@ def test_all_kinds_of_arguments(counted: Counted) -> None:
         assert content(a).tolist() == [[-3, 0], [0, -3 if number % 2 else 0], [0, x]]
         assert float(content(b)) == 1e300
     assert counted.by_python == 2
+
+
+@pytest.mark.parametrize("value", [0.1, -2.5, 0.0, 65504.0, 1.00390625, 1.0 + 2.0**-11, 3e4 + 1 / 3, 2.0**-14])
+def test_narrow_numbers_are_rounded_to_nearest(counted: Counted, value: float) -> None:
+    launch = kernel(NARROW)
+    for _ in range(4):
+        a, b = counted.tensor([0], "bfloat16"), counted.tensor([0], "float16")
+        launch(value, value, a, b)
+        launch.synchronize()
+        assert content(a)[0] == ml_dtypes.bfloat16(value)
+        assert content(b)[0] == np.float16(value)
+    assert counted.by_python == 2
+
+
+@pytest.mark.parametrize("value", [1, 1e-39, 65520.0, float("inf"), 2.0**-15, float("nan")])
+def test_narrow_numbers_that_are_unusual_are_left_to_python(counted: Counted, value: float) -> None:
+    launch = kernel(NARROW)
+    for one in (1.0, 1.0, value):
+        a, b = counted.tensor([0], "bfloat16"), counted.tensor([0], "float16")
+        with pytest.raises(girih.LaunchError) if one == 65520.0 else nullcontext():
+            launch(1.0, one, a, b)
+        launch.synchronize()
+    assert counted.by_python == 3
 
 
 @pytest.mark.parametrize(
