@@ -177,6 +177,18 @@ def test_products_of_the_library_are_packed() -> None:
                     assert_close(c, wanted, size, "f32", 12)
 
 
+def test_operands_in_arguments_that_are_apart_are_not_compared() -> None:
+    """A launch whose arguments share memory takes the variant with the check, and is told what it finds."""
+    text = batched(4, 4, 4, "f32", "f32", "n.n", 0)
+    kernel = PtxMachineKernel(function(text))
+    usual, other = (kernel.variant(CudaVariant(disjoint=disjoint))[0] for disjoint in (True, False))
+    assert len(other.sites) == len(usual.sites) + 2
+    memory = np.zeros(48, np.float32)
+    a, b, c = (np.ndarray((4, 4, 1), np.float32, memory, 4 * first, order="F") for first in (0, 16, 31))
+    with pytest.raises(Failed, match="shares elements with `b`"):
+        kernel((1, 1, 1), a, b, c)
+
+
 def test_a_counted_grid_is_not_packed() -> None:
     text = batched(8, 8, 8, "f32", "f32", "n.n", 0)
     assert compiled(text, CudaVariant(narrow=False)).packed == 1

@@ -125,6 +125,7 @@ def _lowered(
         thread=here.thread,
         subgroup=here.subgroup,
         lane=here.lane,
+        arguments_apart=variant.disjoint,
         architecture=architecture,
         has_engine=architecture.copies and variant.engine,
         record=slot(w, arguments, RECORD_SLOT, "ptr"),

@@ -58,6 +58,8 @@ class OneLaneCode(KernelCode):
     spare: dict[tuple[str, int], list[Val]] = field(default_factory=dict)
     """The private arrays that nothing lies in any more, by the type and the number of their elements."""
 
+    arguments_apart: bool = False
+    """Whether launches see to it that no argument shares memory with one that the kernel writes."""
     own_matrices: OwnMatrices | None = None
     """The matrices that the target holds in a form of its own; None where all are arrays of each work-item."""
     known_promises: Uniformities | None = None

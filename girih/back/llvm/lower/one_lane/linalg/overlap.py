@@ -1,9 +1,10 @@
 """The check that the result of a collective instruction shares no element with another operand, where each work-item
 is a thread.
 
-What is known while the kernel is compiled decides most of it (`girih.back.llvm.lower.collective.apart`). Where ranges
-of addresses meet at run time, every thread looks closer: `girih.facts.overlap.first_shared` as loops, one inside the
-other, for as many modes as both boxes have. It needs no memory and no calls, and all threads find the same.
+What is known while the kernel is compiled decides most of it (`girih.back.llvm.lower.collective.apart`), and what the
+launch has seen of its arguments (`OneLaneCode.arguments_apart`). Where ranges of addresses meet at run time, every
+thread looks closer: `girih.facts.overlap.first_shared` as loops, one inside the other, for as many modes as both boxes
+have. It needs no memory and no calls, and all threads find the same.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def check_apart(code: OneLaneCode, op: Any, names: Sequence[str], views: Sequenc
 
 class _ThreadPair(OperandPair[OneLaneCode]):
     """Two operands, looked at while the kernel runs."""
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether the operands may share memory at all: those in two arguments do not, where these are apart."""
+        return self.of_one_memory or (not self.code.arguments_apart and super().may_meet)
 
     def check(self) -> None:
         """Find elements that are shared."""
