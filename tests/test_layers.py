@@ -114,6 +114,10 @@ ROOMS = {
         (*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine", "interpreter.tile"), ARRAYS
     ),
     "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter"), ARRAYS),
+    # Tile programs: the form and its passes; what runs a form in NumPy stands above them.
+    "tile.*": Room((*KNOWN, "addressing")),
+    "tile.simulate": Room((*KNOWN, "addressing", "arguments", "interpreter", "tile"), ARRAYS),
+    "tile": Room(),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
     "back.llvm.emit": Room(("source",)),
     "back.llvm.assemble": Room(("diagnostics",), ("llvmlite",)),

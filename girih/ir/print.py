@@ -31,6 +31,25 @@ def print_function(function: Function) -> str:
         return _Printer().function(function)
 
 
+class InstructionPrinter:
+    """The printer of instructions one by one, those before defining what later ones use, as in a function."""
+
+    def __init__(self) -> None:
+        self._printer = _Printer()
+
+    def define(self, value: Value) -> str:
+        """The name with `%` that a value gets here, which no instruction before defines."""
+        return self._printer._define(value)
+
+    def name(self, value: Value | int) -> str:
+        """The name of a value that is defined here, or a literal."""
+        return self._printer._value(value)
+
+    def text(self, op: Op, indent: str = "") -> str:
+        """The text of an instruction; lines of its regions are indented by as much and more."""
+        return self._printer._op(op, indent, [])
+
+
 class _Printer:
     """The printer of one function."""
 

@@ -1,0 +1,72 @@
+"""Where the parts of a tile kernel lie in shared memory, and how many registers its threads need and get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from girih.lazy_dataclass import dataclass
+from girih.tile.form import Registers, Ring, Spread, Staging, TileKernel
+
+MOST_SHARED_BYTES = 232448
+"""The shared memory of a CTA of sm_90 (CUDA programming guide, "Technical Specifications per Compute Capability")."""
+
+_BARRIER_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLayout:
+    """The places of rings, stagings and barriers, in bytes from the begin of dynamic shared memory.
+
+    `full` and `empty` are those of the first slot of a ring; others follow at distances of 8 bytes.
+    """
+
+    rings: Mapping[str, int]
+    stagings: Mapping[str, int]
+    full: Mapping[str, int]
+    empty: Mapping[str, int]
+    bytes: int
+
+
+def shared_layout(rings: Iterable[Ring], stagings: Iterable[Staging], consumers: int) -> SharedLayout:
+    """The layout of rings in their order, stagings in theirs, then the barriers of each ring: full, empty."""
+    rings = tuple(rings)
+    ring_places: dict[str, int] = {}
+    staging_places: dict[str, int] = {}
+    end = 0
+    for ring in rings:
+        ring_places[ring.name] = end
+        end += ring.slots * ring.slot_bytes
+    for staging in stagings:
+        staging_places[staging.name] = end
+        end += consumers * staging.consumer_bytes
+    full: dict[str, int] = {}
+    empty: dict[str, int] = {}
+    for ring in rings:
+        full[ring.name], empty[ring.name] = end, end + _BARRIER_BYTES * ring.slots
+        end += 2 * _BARRIER_BYTES * ring.slots
+    return SharedLayout(ring_places, staging_places, full, empty, end)
+
+
+def layout_of(kernel: TileKernel) -> SharedLayout:
+    """The layout of a kernel."""
+    return shared_layout(kernel.rings, kernel.stagings, kernel.consumers.warpgroups)
+
+
+def registers_of(held: Registers, consumers: int) -> int:
+    """The 32-bit registers that a thread of a consumer needs for a matrix; two components of 16 bits share one."""
+    blocks = held.rows // consumers // 64
+    components = {
+        Spread.TILE: blocks * held.columns // 2,
+        Spread.ROWS: 2 * blocks,
+        Spread.COLUMNS: held.columns // 4,
+        Spread.ONE: 1,
+    }[held.spread]
+    return -(-components * held.component.size // 4)
+
+
+SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (40, 232), 3: (32, 160)}
+"""The registers of a thread of the producer and of a consumer, by the number of consumers (PTX ISA, "setmaxnreg").
+
+A CTA has 65536 of them for all its threads; they are given out in multiples of 8, and a thread may use 255 of 256.
+Where threads begin, each has 65536 / threads, rounded down to a multiple of 8.
+"""
