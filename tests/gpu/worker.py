@@ -27,7 +27,9 @@ def outcome_of(part: Part, case: str, target: str) -> tuple[Outcome, bool]:
     except girih.CompileError as error:
         return Outcome(case, REFUSED, error.diagnostics[0].message), False
     except (AssertionError, ExceptionGroup, girih.KernelError, girih.LaunchError):
-        return Outcome(case, DIFFERS, traceback.format_exc(limit=-4)), False
+        why = traceback.format_exc(limit=-4)
+        # Nothing runs in this process after a context was lost.
+        return Outcome(case, DIFFERS, why), "run.cuda_lost" in why
     except BaseException:
         return Outcome(case, FAILED, traceback.format_exc(limit=-6)), True
     return Outcome(case, RIGHT), False
