@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 from girih.addressing import RULES, AddressingError, Violation
 from girih.addressing.tensor_map.convolution import ConvolutionPlan, plan_convolution
+from girih.addressing.tensor_map.element_type import FROM_NUMPY, REDUCTIONS
 from girih.addressing.tensor_map.model import TensorMap
 from girih.addressing.tensor_map.swizzle import Swizzle
 
@@ -19,6 +22,7 @@ MEMORY = np.zeros(1 << 16, np.uint8)
 SHARED = np.zeros(1 << 16, np.uint8)
 READ_ONLY = np.zeros(1 << 16, np.uint8)
 READ_ONLY.flags.writeable = False
+MEASURED = Path(__file__).resolve().parent.parent / "data" / "tensor_map_reductions_h200.json"
 
 
 def tiled(**changed: Any) -> TensorMap:
@@ -320,6 +324,17 @@ def test_a_rule_rejects_its_example(name: str) -> None:
 
 def test_every_rule_has_its_examples() -> None:
     assert {name for name in RULES if name.startswith(OURS)} == set(EXAMPLES)
+
+
+def test_reductions_are_legal_for_the_types_that_were_measured() -> None:
+    """What an H200 did with each pair, each in a process of its own."""
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))["reductions"]
+    # How these round is not known.
+    open = {("add", name) for name in ("f32_ftz", "tf32", "tf32_ftz")}
+    legal = {(op, type) for op, row in measured.items() for type, what in row.items() if what == "legal"}
+    known = {(op, type) for op, types in REDUCTIONS.items() for type in types if type in measured[op]}
+    assert known == legal - open and open <= legal
+    assert {type for row in measured.values() for type in row} >= set(FROM_NUMPY.values())
 
 
 def test_every_rule_cites_a_source() -> None:

@@ -276,6 +276,7 @@ def gpu() -> None:
 
 @pytest.mark.cuda
 @pytest.mark.usefixtures("gpu")
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # of inductor itself
 def test_the_same_operator_takes_tensors_of_a_gpu() -> None:
     op, product = axpby(), gemm("C")
     stream = torch.cuda.Stream()

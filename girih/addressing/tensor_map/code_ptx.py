@@ -1,8 +1,8 @@
 """The PTX of one tensor copy: the instruction with its operands in order, and a whole kernel around it.
 
 Spellings are those of the PTX ISA 9.0, cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. Loads and stores of both
-modes and tiled sums ran on an NVIDIA H200 and moved the bytes of the model; the text of every other form says that it
-was not measured.
+modes and tiled reductions ran on an NVIDIA H200 and moved the bytes of the model; the text of every other form says
+that it was not measured.
 """
 
 from __future__ import annotations
@@ -145,10 +145,10 @@ def opcode_of(rank: int, mode: Mode, copy: str, *, own_memory: bool) -> str:
 
 
 def _is_measured(given: MapParameters, copy: str) -> bool:
-    """Whether a form ran on an H200: loads and stores did, and tiled sums, of what came with Hopper."""
+    """Whether a form ran on an H200: loads and stores did, and tiled reductions, of what came with Hopper."""
     if ARCHITECTURES[given.architecture].capability >= 10:
         return False
-    return copy in ("load", "store") or (copy == "reduce.add" and given.mode == "tiled")
+    return copy in ("load", "store") or (copy.startswith("reduce.") and given.mode == "tiled")
 
 
 def version_of(architecture: str) -> str:

@@ -83,7 +83,7 @@ class CopyReduction(Enum):
     XOR = "xor"
 
 
-# PTX ISA 9.0, cp.reduce.async.bulk.tensor, by the type of the language that has the width of the element types.
+# `girih.addressing`'s table of reductions, by the type of the language that has the width of the element types.
 _BITWISE = (CopyReduction.AND, CopyReduction.OR, CopyReduction.XOR)
 _ORDERED = (CopyReduction.ADD, CopyReduction.MIN, CopyReduction.MAX)
 REDUCTIONS = {
@@ -92,6 +92,7 @@ REDUCTIONS = {
     F16: _ORDERED,
     BF16: _ORDERED,
     F32: (CopyReduction.ADD,),
+    F64: (CopyReduction.ADD,),
 }
 """The reductions that exist for some element type of a map, by the type that stands for it."""
 
