@@ -171,7 +171,7 @@ ROOMS = {
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
     "back.llvm.nvptx.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane")),
-    "back.llvm.nvptx.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.matrix")),
+    "back.llvm.nvptx.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.matrix", "tile.*")),
     "back.llvm.nvptx.tensor_map": Room(
         (
             *KNOWN,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
 from girih.diagnostics import Diagnostic
+from girih.ir.types import NUMBERS
 from girih.lazy_dataclass import dataclass
+from girih.tile.amounts import Amount
+from girih.tile.form import MapRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +21,14 @@ class CudaVariant:
     `narrow`: sizes, strides and arguments of index type fit 32 bits, and CUDA has the grid. `disjoint`: no argument
     shares memory with one that the kernel writes, so that what is read may be read early. `engine`: the device's driver
     can encode all tensor maps, so that its engine makes copies, where it has their mode; otherwise they are computed.
+    `tile`: the maps of a tile program (docs/design/tile.md) are legal, coordinates and the number of work-groups are
+    below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too.
     """
 
     narrow: bool = True
     disjoint: bool = True
     engine: bool = True
+    tile: bool = False
 
     @property
     def linear(self) -> bool:
@@ -58,6 +64,30 @@ class MapPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class RecipePlace:
+    """The place of a map that the host makes from an argument, as `recipe` says: `MAP_BYTES` from byte `offset` on."""
+
+    offset: int
+    recipe: MapRecipe
+
+    def plain(self) -> list[Any]:
+        """The place and the recipe as lists that JSON can write."""
+        one = self.recipe
+        sizes, strides = ([amount.plain() for amount in amounts] for amounts in (one.sizes, one.strides))
+        number = one.component.name
+        return [self.offset, one.name, one.parameter, number, one.offset.plain(), sizes, strides, one.box, one.swizzle]
+
+    @staticmethod
+    def of_plain(plain: Sequence[Any]) -> RecipePlace:
+        """What `plain` wrote. Raises `KeyError`, `TypeError` or `ValueError` for other lists."""
+        at, name, parameter, number, begin, sizes, strides, box, swizzle = plain
+        extents, distances = (tuple(map(Amount.of_plain, amounts)) for amounts in (sizes, strides))
+        component = NUMBERS[number]
+        begun = Amount.of_plain(begin)
+        return RecipePlace(at, MapRecipe(name, parameter, component, begun, extents, distances, tuple(box), swizzle))
+
+
+@dataclass(frozen=True, slots=True)
 class PtxKernel:
     """A kernel in PTX, before it is assembled.
 
@@ -67,6 +97,9 @@ class PtxKernel:
     the numbers `pointers` have, each as a parameter of its own: of these alone LLVM can know that they share no memory.
     `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
     there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
+
+    `recipes` are the maps of a tile program, which the host makes at a launch. If it is `persistent`, a launch asks for
+    one CTA for each multiprocessor, or for each work-group where these are fewer, all along x.
     """
 
     name: str
@@ -81,6 +114,8 @@ class PtxKernel:
     pointers: tuple[int, ...]
     maps: tuple[MapPlace, ...]
     sites: tuple[Site, ...]
+    recipes: tuple[RecipePlace, ...] = ()
+    persistent: bool = False
     remarks: tuple[Diagnostic, ...] = ()
 
     def ctas(self, grid: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -98,6 +133,7 @@ class PtxKernel:
         held = {name: getattr(self, name) for name in _PLAIN}
         held["maps"] = [(one.parameter, one.offset, one.encoded) for one in self.maps]
         held["sites"] = [site.plain() for site in self.sites]
+        held["recipes"] = [one.plain() for one in self.recipes]
         return json.dumps(held, separators=(",", ":")).encode()
 
     @staticmethod
@@ -106,13 +142,14 @@ class PtxKernel:
         try:
             held: Mapping[str, Any] = json.loads(data)
             plain = {name: held[name] for name in _PLAIN} | {"pointers": tuple(held["pointers"])}
-            maps = tuple(MapPlace(*one) for one in held["maps"])
-            return PtxKernel(maps=maps, sites=tuple(Site.of_plain(one) for one in held["sites"]), **plain)
+            plain["maps"] = tuple(MapPlace(*one) for one in held["maps"])
+            plain["recipes"] = tuple(map(RecipePlace.of_plain, held["recipes"]))
+            return PtxKernel(sites=tuple(map(Site.of_plain, held["sites"])), **plain)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"these bytes hold no kernel in PTX: {error}") from None
 
 
 _PLAIN = (
     "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
-    "shared_bytes", "parameter_bytes", "pointers",
+    "shared_bytes", "parameter_bytes", "pointers", "persistent",
 )  # fmt: skip
