@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -210,6 +211,16 @@ def call(name: str, result: str, *arguments: str) -> str:
     return f"declare {result} @{name}({', '.join(types)})\ndefine {result} @test_{unique}({taken}) {{ {body} }}"
 
 
+def comparisons() -> Iterator[tuple[str, str]]:
+    """Functions that compare, or ask for the class of a number, which LLVM's passes make of other code."""
+    for name in ("scmp", "ucmp"):
+        for result, type in (("i8", "i64"), ("i32", "i8"), ("i64", "i64")):
+            yield f"llvm.{name}", call(f"llvm.{name}.{result}.{type}", result, type, type)
+        yield f"llvm.{name}", call(f"llvm.{name}.v8i64.v8i64", "<8 x i64>", "<8 x i64>", "<8 x i64>")
+    for type, bit, short in (("float", "i1", "f32"), ("<16 x float>", "<16 x i1>", "v16f32")):
+        yield "llvm.is.fpclass", call(f"llvm.is.fpclass.{short}", bit, type, "i32 = 3")
+
+
 def calls() -> list[tuple[str, str]]:
     """By name in the table: functions that call the intrinsics for the types that girih uses."""
     found: list[tuple[str, str]] = []
@@ -228,6 +239,7 @@ def calls() -> list[tuple[str, str]]:
     add("abs ctlz cttz", INTEGERS, "a", more=("i1 = true",))
     add(INTEGER_BINARY, INTEGERS, "a", "b")
     add("fshl fshr", INTEGERS, "a", "b", "c")
+    found += comparisons()
     for name in ("sadd", "ssub", "smul", "uadd", "usub", "umul"):
         full = f"llvm.{name}.with.overflow"
         found += [(full, call(f"{full}.{t}", f"{{ {t}, i1 }}", t, t)) for t in ("i32", "i64")]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
@@ -116,6 +118,32 @@ def test_small_products_of_many_work_groups(modifiers: str) -> None:
         for number, sizes in enumerate(SIZES):
             with case(str(sizes)):
                 check_batched(sizes, "f32", "f32", modifiers, number % 3)
+
+
+@pytest.mark.parametrize("modifiers", ["n.n", "n.t", "t.n", "t.t"])
+def test_factors_with_gaps_between_their_elements(modifiers: str) -> None:
+    """No mode has neighbours, also where the lines of the one begin where those of the other would without gaps."""
+    shapes = {"a": (2, 16) if modifiers[0] == "t" else (16, 2), "b": (8, 2) if modifiers[2] == "t" else (2, 8)}
+    with every_case() as case:
+        for first, second in product(((2, 4), (2, 32), (3, 2), (4, 16)), ((2, 16), (2, 4), (2, 8), (2, 2))):
+            rng = np.random.default_rng(1)
+            held, types = [], []
+            for (rows, columns), (step, far) in zip(shapes.values(), (first, second), strict=True):
+                memory = np.zeros(step * rows + far * columns + 99, np.int32)
+                view = as_strided(memory, (rows, columns), (4 * step, 4 * far))
+                held.append(view)
+                types.append(f"memref<i32x{rows}x{columns},strided<{step},{far}>>")
+                view[...] = rng.integers(-9, 9, view.shape)
+            text = f"""func @f(%a: i32, %A: {types[0]}, %B: {types[1]}, %C: memref<i32x16x8>)
+                attributes {{subgroup_size=32, work_group_size=[64, 1]}} {{
+                %b = constant 0 : i32
+                gemm.{modifiers} %a, %A, %B, %b, %C
+            }}"""
+            with case(f"{first} {second}"):
+                found = np.zeros((16, 8), np.int32, order="F")
+                PtxMachineKernel(function(text))((1, 1, 1), 1, *held, found)
+                x, y = (one.T if word == "t" else one for one, word in zip(held, modifiers.split("."), strict=True))
+                assert (found == x @ y).all()
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,18 @@ OF_INTEGERS = {
     3: ("fshl", "fshr"),
 }
 
+REDUCTIONS = ("add", "mul", "and", "or", "xor", "smin", "smax", "umin", "umax")
+
 OTHERS: tuple[Call, ...] = (
-    *((f"llvm.vector.reduce.{name}.v4i32", "i32", ("<4 x i32>",)) for name in ("add", "or", "and")),
+    *(
+        (f"llvm.vector.reduce.{name}.v4{t}", t, (f"<4 x {t}>",))
+        for name, t in product(REDUCTIONS, ("i1", "i8", "i32", "i64"))
+    ),
+    *(
+        (f"llvm.{name}.{result}.{t}", result, (t, t))
+        for name, result, t in product(("scmp", "ucmp"), INTEGERS, INTEGERS)
+    ),
+    *((f"llvm.is.fpclass.{word}", "i1", (type, "i32 3")) for type, word in FLOATS.items()),
     ("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1 false")),
     ("llvm.memmove.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1 false")),
     ("llvm.memset.p0.i64", "void", ("ptr", "i8", "i64", "i1 false")),

@@ -17,6 +17,7 @@ _NAMES = """
 sqrt fabs floor ceil trunc rint nearbyint roundeven exp exp2 log log2 log10 sin cos
 copysign minnum maxnum minimum maximum pow fma fmuladd
 ctpop bswap bitreverse abs ctlz cttz smin smax umin umax sadd.sat ssub.sat uadd.sat usub.sat fshl fshr
+scmp ucmp is.fpclass
 sadd.with.overflow ssub.with.overflow smul.with.overflow uadd.with.overflow usub.with.overflow umul.with.overflow
 vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor
 vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax

@@ -11,7 +11,8 @@ sqrt fabs floor ceil trunc rint nearbyint roundeven copysign minnum maxnum minim
 ctpop bswap bitreverse abs ctlz cttz smin smax umin umax sadd.sat ssub.sat uadd.sat usub.sat fshl fshr
 sadd.with.overflow ssub.with.overflow smul.with.overflow uadd.with.overflow usub.with.overflow umul.with.overflow
 fptosi.sat fptoui.sat memcpy memmove memset assume lifetime.start lifetime.end experimental.noalias.scope.decl
-vector.reduce.add vector.reduce.or vector.reduce.and
+vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor
+vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax scmp ucmp is.fpclass
 nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.redux.sync nvvm.exit
 """
 

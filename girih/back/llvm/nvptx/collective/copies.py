@@ -51,9 +51,10 @@ class CopiedFactor:
     @property
     def runs(self) -> tuple[int, int]:
         """How many elements lie one behind the other in both memories, and how many such runs there are."""
-        layout, run = self.layout, self.run
+        layout, run, strides = self.layout, self.run, self.view.strides
         count = layout.lines if layout.along_depth else layout.depth
-        return (run * count, 1) if self.view.strides[1 - self.near] == run == layout.pitch else (run, count)
+        whole = run == layout.pitch and strides[self.near] == 1 and strides[1 - self.near] == run
+        return (run * count, 1) if whole else (run, count)
 
     @property
     def wide(self) -> int:
