@@ -29,7 +29,8 @@ class MapRecipe:
     The tensor begins `offset` elements after the array does. Lists are innermost dimension first; strides are in
     elements, of all dimensions: that of the first must come out as 1. A size of 0 or less is an empty tensor. `box` is
     in elements, its first size times the component's is at most `swizzle` bytes where that is not 0.
-    What lies outside is 0 on loading, and left out on storing.
+    What lies outside is 0 on loading, and left out on storing. For a map that is `stored` through, the first size is a
+    multiple of 16 bytes besides: the engine would write up to the next one (measured).
     """
 
     name: str
@@ -40,6 +41,7 @@ class MapRecipe:
     strides: tuple[Amount, ...]
     box: tuple[int, ...]
     swizzle: int
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,97 @@
+"""Tiles in shared memory and the maps that fill them, for places in arguments that a box of a tensor map can be."""
+
+from __future__ import annotations
+
+from girih.ir.types import CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
+from girih.source import Span
+from girih.tile.form import BoxPiece, MapRecipe, SharedTile
+from girih.tile.known import Terms
+from girih.tile.places import PlaceDimension, PlaceInArgument
+from girih.tile.program import NoTileProgram
+
+MOST_IN_BOX = 256
+"""The elements that a box has along a dimension at most (CUDA driver API, cuTensorMapEncodeTiled)."""
+_SWIZZLES = (128, 64, 32)
+_MOST_DIMENSIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BoxedTile:
+    """A tile in shared memory with the map of its memory: one box for each piece.
+
+    `at` are the coordinates of the first piece as terms, innermost first; `across` is the number of the dimension that
+    goes from line to line.
+    """
+
+    tile: SharedTile
+    map: MapRecipe
+    at: tuple[Terms, ...]
+    pieces: tuple[BoxPiece, ...]
+    lines_in_box: int
+
+
+def along_rows(place: PlaceInArgument) -> bool:
+    """Whether neighbours in memory are in one row of the matrix.
+
+    Where no stride is known to be 1, they are taken to be where the program has its first mode; a launch sees to it.
+    """
+    if place.columns.stride.literal == 1:
+        return True
+    if place.rows.stride.literal == 1:
+        return False
+    return _mode(place.columns) < _mode(place.rows)
+
+
+def _mode(dimension: PlaceDimension) -> int:
+    last = dimension.stride.operands[-1]
+    return last if isinstance(last, int) else 0
+
+
+def swizzle_of(span: int, component: Number) -> int:
+    """The widest swizzle for lines of so many components; 0 where there is none."""
+    return next((s for s in _SWIZZLES if span * component.size % s == 0), 0)
+
+
+def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[int, int], span: Span) -> BoxedTile:
+    """A tile of so many rows and columns of a matrix at its place. Raises `NoTileProgram` where no box has it."""
+    by_rows = along_rows(place)
+    lines, neighbours = shape if by_rows else shape[::-1]
+    inner, outer = (place.columns, place.rows) if by_rows else (place.rows, place.columns)
+    swizzle = swizzle_of(neighbours, matrix.component)
+    if not swizzle or lines % 8:
+        what = f"a tile of {shape[0]}x{shape[1]} {matrix.component} is no whole number of swizzled lines"
+        hint = "neighbours in memory should be a multiple of 32 bytes, and 8 in the other direction"
+        raise NoTileProgram(what, span, hint)
+    tile = SharedTile(name, matrix.component, lines, neighbours, by_rows, swizzle)
+    dimensions = (inner, outer, *place.others)
+    if len(dimensions) > _MOST_DIMENSIONS:
+        raise NoTileProgram(f"the tile is one of {len(dimensions)} dimensions, a map has {_MOST_DIMENSIONS}", span)
+    lines_in_box = next(n for n in range(min(lines, MOST_IN_BOX), 0, -1) if lines % n == 0 and n % 8 == 0)
+    box = (tile.panel, lines_in_box, *(1 for _ in place.others))
+    map_ = MapRecipe(
+        name, place.parameter, matrix.component, place.offset, tuple(d.size for d in dimensions),
+        tuple(d.stride for d in dimensions), box, swizzle,
+    )  # fmt: skip
+    return BoxedTile(
+        tile, map_, tuple(d.begin for d in dimensions), pieces_of(tile, lines_in_box, len(dimensions)), lines_in_box
+    )
+
+
+def pieces_of(tile: SharedTile, lines_in_box: int, rank: int) -> tuple[BoxPiece, ...]:
+    """The boxes that a tile consists of: panel by panel, in each from line to line."""
+    rest = (0,) * (rank - 2)
+    return tuple(
+        BoxPiece(panel * tile.panel_bytes + line * tile.pitch, (panel * tile.panel, line, *rest))
+        for panel in range(tile.span // tile.panel)
+        for line in range(0, tile.lines, lines_in_box)
+    )
+
+
+def same_but_for_names(a: MapRecipe, b: MapRecipe) -> bool:
+    """Whether one map serves in the place of two."""
+    return _without_name(a) == _without_name(b)
+
+
+def _without_name(one: MapRecipe) -> tuple[object, ...]:
+    return (one.parameter, one.component, one.offset, one.sizes, one.strides, one.box, one.swizzle, one.stored)

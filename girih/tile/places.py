@@ -1,0 +1,178 @@
+"""Where the tile of a load or store lies in an argument: dimensions with sizes, strides and coordinates."""
+
+from __future__ import annotations
+
+from girih.ir.core import Op, Value
+from girih.ir.types import ClampMode, CoopMatrix, MemRef, TensorLayoutType, TensorViewType
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ops.tile.tensor_layout import (
+    TensorLayoutCreate,
+    TensorLayoutSetClampValue,
+    TensorLayoutSetDimension,
+    TensorLayoutSetStride,
+    TensorLayoutSlice,
+    TensorViewCreate,
+)
+from girih.tile.amounts import Amount, combined, number
+from girih.tile.known import LaunchFacts, MemoryView, Terms, ViewMode
+from girih.tile.program import NoTileProgram
+
+PlainAccess = CooperativeMatrixLoad | CooperativeMatrixStore
+TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
+MatrixAccesses = PlainAccess | TensorAccess
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceDimension:
+    """A dimension of a tile's place: the size and stride of the tensor in elements, and where the tile begins."""
+
+    size: Amount
+    stride: Amount
+    begin: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceInArgument:
+    """The place of a tile in the argument of a parameter, of which it has one element in each of `others`.
+
+    Component (i, j) is i further along `rows` and j along `columns`. `bounded` says that the program wants zeros, or
+    nothing stored, outside; otherwise being outside is an error.
+    """
+
+    parameter: int
+    offset: Amount
+    rows: PlaceDimension
+    columns: PlaceDimension
+    others: tuple[PlaceDimension, ...]
+    bounded: bool
+
+
+def matrix_of(op: MatrixAccesses) -> CoopMatrix:
+    """The type of the matrix that is loaded or stored."""
+    matrix = op.result.type if isinstance(op, CooperativeMatrixLoad | CooperativeMatrixLoadTensor) else op.matrix.type
+    assert isinstance(matrix, CoopMatrix)
+    return matrix
+
+
+def place_of(op: Op, facts: LaunchFacts) -> PlaceInArgument:
+    """The place of the tile of a load or store. Raises `NoTileProgram` where it is no box of an array."""
+    match op:
+        case CooperativeMatrixLoad() | CooperativeMatrixStore():
+            return _plain(op, facts)
+        case CooperativeMatrixLoadTensor() | CooperativeMatrixStoreTensor():
+            return _tensor(op, facts)
+        case _:
+            raise NoTileProgram(f"`{op.spec.word}` does not move a box of an array", op.span)
+
+
+def _plain(op: PlainAccess, facts: LaunchFacts) -> PlaceInArgument:
+    view = facts.view(op.memory, op)
+    checked = (op.checked.rows, op.checked.columns)
+    first, second = (
+        PlaceDimension(mode.size, mode.stride, (*mode.shift, begin))
+        for mode, begin in zip(view.modes, (op.row, op.column), strict=True)
+    )
+    if any(mode.shift and bound for mode, bound in zip(view.modes, checked, strict=True)):
+        raise NoTileProgram(
+            "the end of a view that each work-group has for itself is checked", op.span, "check against the whole array"
+        )
+    rows, columns = (second, first) if op.transpose else (first, second)
+    return PlaceInArgument(view.parameter, view.offset, rows, columns, _fixed(view), all(checked))
+
+
+def _fixed(view: MemoryView) -> tuple[PlaceDimension, ...]:
+    return tuple(PlaceDimension(mode.size, mode.stride, (index,)) for mode, index in view.fixed)
+
+
+# --- tensor layouts -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownLayout:
+    """A tensor layout, outermost dimension first: sizes, strides and the accessed region."""
+
+    type: TensorLayoutType
+    sizes: tuple[Value | int, ...] = ()
+    strides: tuple[Value | int, ...] = ()
+    begins: tuple[Value | int, ...] = ()
+    spans: tuple[Value | int, ...] = ()
+
+
+def _tensor(op: TensorAccess, facts: LaunchFacts) -> PlaceInArgument:
+    if isinstance(op, CooperativeMatrixLoadTensor) and op.body is not None:
+        raise NoTileProgram("components are decoded when they are loaded", op.span)
+    matrix, memory = matrix_of(op), op.memory.type
+    view, layout = facts.view(op.memory, op), _layout(op.layout, facts, op)
+    assert isinstance(memory, MemRef)
+    if memory.element != matrix.component:
+        raise NoTileProgram("the memory has elements of another type than the matrix", op.span)
+    if layout.type.clamp_mode not in (ClampMode.UNDEFINED, ClampMode.CONSTANT):
+        raise NoTileProgram(f"outside of the tensor is {layout.type.clamp_mode.value}", op.span)
+    begin = facts.amount(op.offset)
+    if begin is None or view.modes[0].shift:
+        raise NoTileProgram("the launch does not know where the tensor begins", op.span)
+    dimensions = _dimensions(layout, view.modes[0], facts, op)
+    order = _order(op.view, layout, facts, op)
+    spans = [facts.literal(span) for span in layout.spans]
+    shape = [spans[k] for k in order]
+    if len(order) != 2 or tuple(shape) != matrix.shape:
+        raise NoTileProgram("the tile is not one box of two dimensions of the tensor", op.span)
+    offset = combined("add", view.offset, combined("mul", begin, view.modes[0].stride))
+    bounded = layout.type.clamp_mode is ClampMode.CONSTANT
+    rows, columns = dimensions[order[0]], dimensions[order[1]]
+    return PlaceInArgument(view.parameter, offset, rows, columns, _fixed(view), bounded)
+
+
+def _layout(value: Value, facts: LaunchFacts, user: Op) -> _KnownLayout:
+    match facts.definitions.get(value):
+        case TensorLayoutCreate(result=result):
+            assert isinstance(result.type, TensorLayoutType)
+            return _KnownLayout(result.type)
+        case TensorLayoutSetDimension(layout=before, numbers=sizes):
+            return _KnownLayout(_layout(before, facts, user).type, sizes, (), (0,) * len(sizes), sizes)
+        case TensorLayoutSetStride(layout=before, numbers=strides):
+            known = _layout(before, facts, user)
+            return _KnownLayout(known.type, known.sizes, strides, known.begins, known.spans)
+        case TensorLayoutSlice(layout=before, slices=slices):
+            known = _layout(before, facts, user)
+            if any(begin != 0 for begin in known.begins):
+                raise NoTileProgram("a layout is cut twice", user.span)
+            begins, spans = tuple(one.offset for one in slices), tuple(one.size or 0 for one in slices)
+            return _KnownLayout(known.type, known.sizes, known.strides, begins, spans)
+        case TensorLayoutSetClampValue(layout=before, value=value) if facts.literal(value) == 0:
+            return _layout(before, facts, user)
+        case _:
+            raise NoTileProgram(
+                "the tensor layout has blocks, another value outside, or comes from a branch", user.span
+            )
+
+
+def _dimensions(layout: _KnownLayout, mode: ViewMode, facts: LaunchFacts, user: Op) -> list[PlaceDimension]:
+    sizes = [facts.amount(size) for size in layout.sizes]
+    strides = [facts.amount(stride) for stride in layout.strides]
+    if not sizes or None in sizes or None in strides:
+        raise NoTileProgram("the launch does not know the dimensions of the tensor", user.span)
+    if not strides:
+        stride = number(1)
+        for size in reversed(sizes):
+            strides.insert(0, stride)
+            assert size is not None
+            stride = combined("mul", stride, size)
+    made: list[PlaceDimension] = []
+    for size, stride_, begin in zip(sizes, strides, layout.begins, strict=True):
+        assert size is not None and stride_ is not None
+        made.append(PlaceDimension(size, combined("mul", stride_, mode.stride), (begin,)))
+    return made
+
+
+def _order(view: Value | None, layout: _KnownLayout, facts: LaunchFacts, user: Op) -> tuple[int, ...]:
+    """The dimensions of the layout that rows and columns go along."""
+    if view is None:
+        return tuple(range(layout.type.dim))
+    match facts.definitions.get(view):
+        case TensorViewCreate(result=result) if isinstance(result.type, TensorViewType):
+            if not result.type.has_dimensions:
+                return result.type.permutation
+    raise NoTileProgram("the tensor view has dimensions of its own", user.span)

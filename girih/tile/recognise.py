@@ -1,0 +1,136 @@
+"""From a kernel to a tile kernel, or the reason why it is none; how shared memory and registers are shared out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from girih.ir.core import Function, Value
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.builtin import GroupId
+from girih.tile.budget import MOST_SHARED_BYTES, SHARES, shared_layout
+from girih.tile.form import Issue, Ring, Supply, TileKernel, WarpgroupRole, WorkOrder, walk
+from girih.tile.needed import needed
+from girih.tile.program import NoTileProgram, TileProgram, tile_program
+from girih.tile.registers import coalesced, most_alive, touched, without_unused
+from girih.tile.schedule import scheduled
+from girih.tile.translate import TwoRoles, translated
+
+_MOST_SLOTS = 8
+_GROUP = 8
+"""The work-groups along x that are gone through together where factors are shared both ways: 8 x 8 tiles in the L2."""
+_OTHER_REGISTERS = 40
+"""What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
+
+
+def tile_kernel(function: Function, *, checks: bool = True) -> TileKernel:
+    """The tile kernel of a checked function.
+
+    Raises `NoTileProgram`: where there are several numbers of consumers, with the reason for the best one.
+    """
+    program = tile_program(function)
+    hints = function.hints("hopper")
+    refusal: NoTileProgram | None = None
+    for consumers in _candidates(program, hints):
+        try:
+            return _for_consumers(program, consumers, hints, checks=checks)
+        except NoTileProgram as reason:
+            refusal = refusal or reason
+    assert refusal is not None
+    raise refusal
+
+
+def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[int]:
+    """The numbers of consumers that have whole blocks of 64 rows of every matrix, the best first."""
+    rows = {
+        value.type.rows for op in program.walk() for value in op.results
+        if isinstance(value.type, CoopMatrix) and value.type.use.value == "matrix_acc" and value.type.rows > 1
+    }  # fmt: skip
+    asked = hints.get("consumers")
+    wanted = [asked] if isinstance(asked, int) else [2, 3, 1]
+    fitting = [count for count in wanted if rows and all(r % (64 * count) == 0 for r in rows)]
+    if not fitting:
+        sizes = ", ".join(map(str, sorted(rows))) or "no"
+        what = f"matrices have {sizes} rows: {wanted[-1]} groups of 128 work-items need multiples of {64 * wanted[-1]}"
+        raise NoTileProgram(what, program.function.span, "take tiles of 64, 128, 192 or 256 rows")
+    yield from fitting
+
+
+def _for_consumers(program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool) -> TileKernel:
+    made = translated(program, consumers, checks=checks)
+    if not any(isinstance(step, Issue) for step in walk(made.consumers)):
+        raise NoTileProgram("there is no product of matrices", program.function.span)
+    producer = needed(made.producer)
+    steps = needed(without_unused(made.consumers))
+    steps = coalesced(steps, made.registers)
+    steps = scheduled(steps, consumers)
+    alive = most_alive(steps, made.registers, consumers)
+    mine, theirs = _shares(consumers, hints)
+    if alive + _OTHER_REGISTERS > min(theirs, 255):
+        what = f"matrices take {alive} registers of a work-item, of {min(theirs, 255)} with {consumers} groups of 128"
+        raise NoTileProgram(what, program.function.span, "take smaller tiles, or more rows for more groups")
+    used = touched(steps)
+    maps = (*made.maps, *made.stores.maps)
+    kernel = TileKernel(
+        function=program.function,
+        maps=maps,
+        rings=_with_slots(program, made, consumers, hints),
+        stagings=tuple(made.stores.stagings),
+        registers=tuple(one for name, one in made.registers.items() if name in used),
+        order=_order(program, made, hints),
+        producer=WarpgroupRole(1, mine, producer),
+        consumers=WarpgroupRole(consumers, theirs, steps),
+    )
+    return kernel
+
+
+def _shares(consumers: int, hints: Mapping[str, object]) -> tuple[int, int]:
+    """The registers of a work-item of the producer and of the consumers."""
+    if consumers not in SHARES:
+        rest = 65536 // 128 - 24
+        return 24, min(256, rest // consumers // 8 * 8)
+    asked = hints.get("producer_registers")
+    if not isinstance(asked, int):
+        return SHARES[consumers]
+    return asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
+
+
+def _with_slots(program: TileProgram, made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...]:
+    """The rings with as many slots as there is room for; those that are filled once for a work-group have one."""
+    stagings, rings = made.stores.stagings, made.rings
+    asked = hints.get("stages")
+    for slots in [asked] if isinstance(asked, int) else range(_MOST_SLOTS, 1, -1):
+        assert isinstance(slots, int)
+        sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in rings)
+        if shared_layout(sized, stagings, consumers).bytes <= MOST_SHARED_BYTES:
+            return sized
+    least = tuple(replace(ring, slots=min(2, ring.slots)) for ring in rings)
+    need = shared_layout(least, stagings, consumers).bytes
+    what = f"two tiles of each factor take {need} bytes of shared memory, of {MOST_SHARED_BYTES}"
+    raise NoTileProgram(what, program.function.span, "take smaller tiles, or fewer summands at a time")
+
+
+def _order(program: TileProgram, made: TwoRoles, hints: Mapping[str, object]) -> WorkOrder:
+    """The order of work-groups: in groups where some factors depend on x only, and some on y only."""
+    axes = [_axes(program, [v for v in copy.at if isinstance(v, Value)])
+            for step in walk(made.producer) if isinstance(step, Supply) for copy in step.copies]  # fmt: skip
+    both = any(0 in one and 1 not in one for one in axes) and any(1 in one and 0 not in one for one in axes)
+    asked = hints.get("group")
+    group = asked if isinstance(asked, int) else _GROUP if both else 1
+    return WorkOrder(persistent=hints.get("persistent") is not False, group=group)
+
+
+def _axes(program: TileProgram, values: list[Value]) -> set[int]:
+    """The axes of the grid that some scalars depend on."""
+    definitions = {value: op for op in program.walk() for value in op.results}
+    pending, seen, axes = list(values), set[Value](), set[int]()
+    while pending:
+        value = pending.pop()
+        op = definitions.get(value)
+        if op is None or value in seen:
+            continue
+        seen.add(value)
+        if isinstance(op, GroupId):
+            axes.add(op.axis)
+        pending += op.operands
+    return axes

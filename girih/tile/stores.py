@@ -1,0 +1,132 @@
+"""Stores of a tile program: which go through the copy engine, and which tiles are both read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
+from typing import Protocol
+
+from girih.ir.core import Op, Value
+from girih.ir.types import CoopMatrix
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.control import For, If
+from girih.ops.tile.coopmatrix import CooperativeMatrixStore
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixStoreTensor
+from girih.tile.boxes import along_rows, boxed, pieces_of
+from girih.tile.form import (
+    MapRecipe,
+    Reclaim,
+    Send,
+    SharedTile,
+    Stage,
+    Staging,
+    TileStep,
+)
+from girih.tile.known import LaunchFacts, Terms
+from girih.tile.places import PlaceInArgument, place_of
+from girih.tile.program import NoTileProgram, TileProgram, walk
+
+MatrixStores = CooperativeMatrixStore | CooperativeMatrixStoreTensor
+_MOST_COLUMNS = 128
+"""The columns of a staging: 16 KiB of 16-bit numbers for each consumer, beside four slots of a large product."""
+
+
+class _Translating(Protocol):
+    consumers: int
+    facts: LaunchFacts
+
+    def sum_of(self, terms: Terms, steps: list[TileStep]) -> Value | int: ...
+
+
+@dataclass(slots=True, eq=False)
+class Stores:
+    """The stores of a program: the parameters that they write, where, and the stagings of those that are sent."""
+
+    parameters: dict[int, list[MatrixStores]] = field(default_factory=dict)
+    places: dict[Op, PlaceInArgument] = field(default_factory=dict)
+    stagings: list[Staging] = field(default_factory=list)
+    maps: list[MapRecipe] = field(default_factory=list)
+    direct: set[Op] = field(default_factory=set)
+
+    def prepare(self, program: TileProgram, facts: LaunchFacts) -> None:
+        """Find the stores of a program. Raises `NoTileProgram` for one whose memory is not known."""
+        for op in walk(program.body):
+            if isinstance(op, MatrixStores):
+                place = place_of(op, facts)
+                self.places[op] = place
+                self.parameters.setdefault(place.parameter, []).append(op)
+        for stores in self.parameters.values():
+            if _most_on_a_way(program.body, stores) > 1:
+                self.direct.update(stores)
+
+    def is_direct(self, op: MatrixStores) -> bool:
+        """Whether others store to the same array, so that the order counts, which the copy engine does not keep."""
+        return op in self.direct
+
+    def check_fetch(self, op: Op, place: PlaceInArgument) -> None:
+        """Raise `NoTileProgram` for a load of what is stored, unless each thread has what it loads for itself."""
+        for store in self.parameters.get(place.parameter, ()):
+            if not _same_place(self.places[store], place):
+                raise NoTileProgram("a matrix is loaded from an array of which another tile is stored", op.span)
+
+    def sent(self, code: _Translating, op: MatrixStores, source: str, steps: list[TileStep]) -> bool:
+        """Store a matrix through a staging, where a map has its memory; otherwise nothing happens."""
+        matrix, place = op.matrix.type, self.places[op]
+        assert isinstance(matrix, CoopMatrix)
+        rows = matrix.rows // code.consumers
+        if rows % 64 or matrix.component.size not in (2, 4):
+            return False
+        width = next((n for n in range(min(matrix.columns, _MOST_COLUMNS), 0, -8) if matrix.columns % n == 0), 0)
+        if width % 8 or not width:
+            return False
+        try:
+            box = boxed("out", place, matrix, (64, width), op.span)
+        except NoTileProgram:
+            return False
+        by_rows = along_rows(place)
+        staging = self._staging(box.tile)
+        name = self._map(box.map)
+        at = tuple(code.sum_of(terms, steps) for terms in box.at)
+        rest = (0,) * len(place.others)
+        apart = (0, rows, *rest) if by_rows else (rows, 0, *rest)
+        for row in range(0, rows, 64):
+            for column in range(0, matrix.columns, width):
+                moved = (column, row, *rest) if by_rows else (row, column, *rest)
+                pieces = tuple(
+                    replace(one, moved=tuple(a + b for a, b in zip(one.moved, moved, strict=True)))
+                    for one in pieces_of(box.tile, box.lines_in_box, len(at))
+                )
+                steps += [Reclaim(staging), Stage(staging, source, row, column), Send(staging, name, at, pieces, apart)]
+        return True
+
+    def _staging(self, tile: SharedTile) -> str:
+        for one in self.stagings:
+            if one.tile == tile:
+                return one.name
+        self.stagings.append(Staging(f"staging{len(self.stagings)}", tile))
+        return self.stagings[-1].name
+
+    def _map(self, wanted: MapRecipe) -> str:
+        stored = replace(wanted, stored=True)
+        for one in self.maps:
+            if replace(one, name="") == replace(stored, name=""):
+                return one.name
+        self.maps.append(replace(stored, name=f"out{len(self.maps)}"))
+        return self.maps[-1].name
+
+
+def _same_place(a: PlaceInArgument, b: PlaceInArgument) -> bool:
+    return replace(a, bounded=False) == replace(b, bounded=False)
+
+
+def _most_on_a_way(ops: Iterable[Op], stores: Sequence[Op]) -> int:
+    """How many of some stores are executed at most, one after the other."""
+    count = 0
+    for op in ops:
+        if isinstance(op, If):
+            count += max((_most_on_a_way(region.ops, stores) for region in op.regions), default=0)
+        elif isinstance(op, For):
+            count += 2 * _most_on_a_way(op.body.ops, stores)
+        else:
+            count += op in stores
+    return count

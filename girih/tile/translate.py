@@ -1,0 +1,399 @@
+"""From a tile program to the steps of producer and consumers: every wait right before what needs it.
+
+The steps are those of the program in its order; `girih.tile.schedule` lets products run on afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from girih.ir.build import RegionBuilder
+from girih.ir.core import Op, Region, Value
+from girih.ir.types import INDEX, CoopMatrix, Number, Use
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.arith import Binary, Cast, Constant, Unary
+from girih.ops.tile.control import For, If, Yield
+from girih.ops.tile.coopmatrix import (
+    CooperativeMatrixConstruct,
+    CooperativeMatrixLoad,
+    CooperativeMatrixMulAdd,
+    CooperativeMatrixPrefetch,
+    CooperativeMatrixScale,
+    CooperativeMatrixStore,
+    Reduce,
+)
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ops.tile.math import Math
+from girih.ops.tile.memory import Expand, Fuse, Load, Subview
+from girih.tile.boxes import boxed, same_but_for_names
+from girih.tile.factors import FactorLoad, FilledTogether, factors_of
+from girih.tile.form import (
+    Assign,
+    Await,
+    CarriedNumber,
+    Choose,
+    ChosenNumber,
+    Combine,
+    Componentwise,
+    Compute,
+    Copy,
+    Deliver,
+    Fetch,
+    GiveBack,
+    Issue,
+    MapRecipe,
+    Registers,
+    Repeat,
+    Ring,
+    Settle,
+    SharedTile,
+    Spread,
+    Supply,
+    TileFactor,
+    TileProduct,
+    TileStep,
+    Verify,
+)
+from girih.tile.known import LaunchFacts, Terms
+from girih.tile.places import matrix_of, place_of
+from girih.tile.products import check_product, takes_major
+from girih.tile.program import NoTileProgram, TileProgram
+from girih.tile.spreads import keeps_what_is_the_same, spreads_of
+from girih.tile.stores import Stores
+
+_COMPONENTWISE = (
+    Binary, Unary, Cast, Math, CooperativeMatrixConstruct, CooperativeMatrixScale, CooperativeMatrixApply,
+)  # fmt: skip
+_CAN_FAIL = (Subview, Expand, Fuse, Load)
+_LOADS = (CooperativeMatrixLoad, CooperativeMatrixLoadTensor)
+_STORES = (CooperativeMatrixStore, CooperativeMatrixStoreTensor)
+
+
+@dataclass(slots=True, eq=False)
+class TwoRoles:
+    """The steps of both roles, and the parts that they name."""
+
+    maps: list[MapRecipe] = field(default_factory=list)
+    rings: list[Ring] = field(default_factory=list)
+    registers: dict[str, Registers] = field(default_factory=dict)
+    stores: Stores = field(default_factory=Stores)
+    producer: tuple[TileStep, ...] = ()
+    consumers: tuple[TileStep, ...] = ()
+
+    def map_of(self, wanted: MapRecipe) -> str:
+        """The name of a map like another one, which is added where there is none."""
+        for one in self.maps:
+            if same_but_for_names(one, wanted):
+                return one.name
+        name = f"map{len(self.maps)}"
+        self.maps.append(replace(wanted, name=name))
+        return name
+
+
+def translated(program: TileProgram, consumers: int, *, checks: bool) -> TwoRoles:
+    """The steps of a program for some consumers. Raises `NoTileProgram`."""
+    return _Translation(program, consumers, checks=checks).made()
+
+
+@dataclass(slots=True, eq=False)
+class _Lists:
+    """Steps of the producer and of the consumers, as they are made."""
+
+    producer: list[TileStep] = field(default_factory=list)
+    consumers: list[TileStep] = field(default_factory=list)
+
+    def both(self, *steps: TileStep) -> None:
+        self.producer += steps
+        self.consumers += steps
+
+
+class _Translation:
+    def __init__(self, program: TileProgram, consumers: int, *, checks: bool) -> None:
+        self.program, self.consumers, self.checks = program, consumers, checks
+        self.facts = LaunchFacts(program)
+        for op in program.walk():
+            if isinstance(op, CooperativeMatrixMulAdd):
+                check_product(op, program.function.permissions)
+        self.spreads = spreads_of(program)
+        self.factors = factors_of(program)
+        self.out = TwoRoles()
+        self.out.stores.prepare(program, self.facts)
+        self.names: dict[Value, str] = {}
+        self.shared: dict[Value, TileFactor] = {}
+        self.loops = 0
+        self.taken: set[str] = set()
+        """The rings that regions around have slots of."""
+
+    def made(self) -> TwoRoles:
+        lists = _Lists()
+        for op in self.program.scalars:
+            self._scalar(op, lists)
+        self._region(self.program.body, lists)
+        self.out.producer, self.out.consumers = tuple(lists.producer), tuple(lists.consumers)
+        return self.out
+
+    # --- registers ---
+
+    def _register(self, value: Value) -> str:
+        """The name of the registers of a matrix, which are made where there are none."""
+        if value not in self.names:
+            assert isinstance(value.type, CoopMatrix)
+            spread = self.spreads[value]
+            self.names[value] = self._new(value.type.component, value.type.shape, spread)
+        return self.names[value]
+
+    def _new(self, component: Number, shape: tuple[int, int], spread: Spread) -> str:
+        name = f"{spread.value}{len(self.out.registers)}"
+        self.out.registers[name] = Registers(name, component, *shape, spread)
+        return name
+
+    def _as_tile(self, value: Value, lists: _Lists) -> str:
+        """Registers that have all components of a matrix."""
+        name = self._register(value)
+        held = self.out.registers[name]
+        if held.spread is Spread.TILE:
+            return name
+        whole = self._new(held.component, (held.rows, held.columns), Spread.TILE)
+        lists.consumers.append(Assign(whole, name))
+        return whole
+
+    # --- regions ---
+
+    def _region(self, ops: Sequence[Op], lists: _Lists) -> None:
+        groups = list(self.factors.of_region(ops))
+        begin = {first: [g for g, f, _ in groups if f == first] for _, first, _ in groups}
+        rings: dict[int, str] = {}
+        before = set(self.taken)
+        for k, op in enumerate(ops):
+            for group in begin.get(k, ()):
+                rings[id(group)] = self._supply(group, lists)
+            self._op(op, lists)
+            for group, _, last in groups:
+                if last == k:
+                    lists.consumers.append(GiveBack(rings[id(group)]))
+        self.taken = before
+
+    def _op(self, op: Op, lists: _Lists) -> None:
+        match op:
+            case For() if _is_scalar(op):
+                lists.both(Compute(op))
+            case If() if _is_scalar(op):
+                lists.both(Compute(op))
+            case For():
+                self._loop(op, lists)
+            case If():
+                self._branch(op, lists)
+            case Yield() | CooperativeMatrixPrefetch():
+                pass
+            case _ if any(isinstance(v.type, CoopMatrix) for v in (*op.operands, *op.results)):
+                self._matrix(op, lists)
+            case _:
+                self._scalar(op, lists)
+
+    def _scalar(self, op: Op, lists: _Lists) -> None:
+        if self.checks and isinstance(op, _CAN_FAIL):
+            lists.producer.append(Verify(op))
+        lists.both(Compute(op))
+
+    def _loop(self, op: For, lists: _Lists) -> None:
+        inner = _Lists()
+        last = op.body.terminator
+        yielded = last.values if isinstance(last, Yield) else ()
+        for value, initial in zip(op.carried, op.initial, strict=True):
+            if isinstance(value.type, CoopMatrix):
+                lists.consumers.append(Assign(self._register(value), self._register(initial)))
+        self.loops += 1
+        self._region(op.body.ops, inner)
+        self.loops -= 1
+        self._carry(op, yielded, inner)
+        numbers = tuple(
+            CarriedNumber(value, initial, next_, result)
+            for value, initial, next_, result in zip(op.carried, op.initial, yielded, op.results, strict=True)
+            if not isinstance(value.type, CoopMatrix)
+        )
+        for value, result in zip(op.carried, op.results, strict=True):
+            if isinstance(value.type, CoopMatrix):
+                self.names[result] = self.names[value]
+        for into, body in ((lists.producer, inner.producer), (lists.consumers, inner.consumers)):
+            into.append(Repeat(op.variable, op.start, op.stop, op.step, numbers, tuple(body)))
+
+    def _carry(self, op: For, yielded: Sequence[Value], inner: _Lists) -> None:
+        """Assign what an iteration yields to what the next one begins with, all at once."""
+        pairs = [
+            (v, y) for v, y in zip(op.carried, yielded, strict=True) if isinstance(v.type, CoopMatrix) and v is not y
+        ]
+        sources = [self._register(y) for _, y in pairs]
+        targets = [self._register(v) for v, _ in pairs]
+        for k, source in enumerate(sources):
+            if source in targets[:k]:
+                held = self.out.registers[source]
+                sources[k] = self._new(held.component, (held.rows, held.columns), held.spread)
+                inner.consumers.append(Assign(sources[k], source))
+        inner.consumers += [Assign(target, source) for target, source in zip(targets, sources, strict=True)]
+
+    def _branch(self, op: If, lists: _Lists) -> None:
+        regions = (op.then, op.otherwise)
+        made: list[_Lists] = []
+        for region in regions:
+            inner = _Lists()
+            if region is not None:
+                self._region(region.ops, inner)
+                for result, value in zip(op.results, _yielded(region), strict=True):
+                    if isinstance(result.type, CoopMatrix):
+                        inner.consumers.append(Assign(self._register(result), self._register(value)))
+            made.append(inner)
+        numbers = tuple(
+            ChosenNumber(result, then, otherwise)
+            for result, then, otherwise in zip(op.results, _yielded(op.then), _yielded(op.otherwise), strict=True)
+            if not isinstance(result.type, CoopMatrix)
+        )
+        then, otherwise = made
+        lists.producer.append(Choose(op.condition, tuple(then.producer), tuple(otherwise.producer), numbers))
+        lists.consumers.append(Choose(op.condition, tuple(then.consumers), tuple(otherwise.consumers), numbers))
+
+    # --- copies ---
+
+    def _supply(self, group: FilledTogether, lists: _Lists) -> str:
+        """Have a slot filled with the tiles of a group; the name of its ring."""
+        tiles: list[SharedTile] = []
+        copies: list[Copy] = []
+        offset = 0
+        for load in group.loads:
+            matrix = matrix_of(load)
+            name = "left" if matrix.use is Use.A else "right"
+            name += "" if all(tile.name != name for tile in tiles) else str(len(tiles))
+            place = place_of(load, self.facts)
+            self._refuse_written(load, place.parameter)
+            box = boxed(name, place, matrix, matrix.shape, load.span)
+            if not takes_major(box.tile, left=matrix.use is Use.A):
+                what = f"a factor of {matrix.component} has no neighbours in memory along the depth of the product"
+                raise NoTileProgram(what, load.span, "store it the other way: 8-bit and tf32 factors are taken so only")
+            tile = replace(box.tile, offset=offset)
+            offset += -(-tile.bytes // 1024) * 1024
+            tiles.append(tile)
+            if self.checks and not place.bounded:
+                lists.producer.append(Verify(load))
+            at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
+            copies.append(Copy(name, self.out.map_of(box.map), at, box.pieces))
+        ring = self._ring(Ring("", 2 if self.loops else 1, tuple(tiles)))
+        for load, tile in zip(group.loads, tiles, strict=True):
+            self.shared[load.result] = TileFactor(ring, tile.name)
+        lists.producer.append(Supply(ring, tuple(copies)))
+        lists.consumers.append(Await(ring))
+        return ring
+
+    def _ring(self, wanted: Ring) -> str:
+        """The name of a ring for some tiles: one of other regions, if there is one like it."""
+        for k, ring in enumerate(self.out.rings):
+            if ring.name not in self.taken and ring.tiles == wanted.tiles:
+                self.out.rings[k] = replace(ring, slots=max(ring.slots, wanted.slots))
+                break
+        else:
+            ring = replace(wanted, name=f"ring{len(self.out.rings)}")
+            self.out.rings.append(ring)
+        self.taken.add(ring.name)
+        return ring.name
+
+    def _refuse_written(self, load: FactorLoad, parameter: int) -> None:
+        if parameter in self.out.stores.parameters:
+            name = self.program.function.parameters[parameter].name
+            raise NoTileProgram(f"a factor is loaded from %{name}, which the kernel writes", load.span)
+
+    def sum_of(self, terms: Terms, steps: list[TileStep]) -> Value | int:
+        """The sum of some terms, which is computed where there are several."""
+        known = sum(term for term in terms if isinstance(term, int))
+        values = [term for term in terms if isinstance(term, Value)]
+        if not values:
+            return known
+        ops = RegionBuilder(TILE_LANGUAGE)
+        found = values[0]
+        for value in values[1:]:
+            (found,) = ops.add("add", INDEX, a=found, b=value)
+        if known:
+            (more,) = ops.add("constant", INDEX, value=known)
+            (found,) = ops.add("add", INDEX, a=found, b=more)
+        steps += map(Compute, ops.ops)
+        return found
+
+    # --- matrices ---
+
+    def _matrix(self, op: Op, lists: _Lists) -> None:
+        match op:
+            case CooperativeMatrixMulAdd():
+                self._product(op, lists)
+            case Constant():
+                lists.consumers.append(Componentwise(op, self._register(op.result)))
+            case CooperativeMatrixLoad() | CooperativeMatrixLoadTensor():
+                if op.result not in self.factors.groups:
+                    self._fetch(op, lists)
+            case CooperativeMatrixStore() | CooperativeMatrixStoreTensor():
+                self._store(op, lists)
+            case Reduce() | CooperativeMatrixCombine():
+                self._combine(op, op.a if isinstance(op, Reduce) else op.matrix, lists)
+            case _ if isinstance(op, _COMPONENTWISE):
+                (result,) = op.results
+                matrices = [v for v in op.operands if isinstance(v.type, CoopMatrix)]
+                operands = tuple(self._register(v) for v in matrices)
+                lists.consumers.append(Componentwise(op, self._register(result), operands))
+            case _:
+                raise NoTileProgram(f"`{op.spec.word}` has no way with matrices of warpgroups", op.span)
+
+    def _combine(self, op: Reduce | CooperativeMatrixCombine, source: Value, lists: _Lists) -> None:
+        result, same = self._register(op.result), self._register(source)
+        if self.spreads[source] in (Spread.ONE, Spread.ROWS) and keeps_what_is_the_same(op):
+            lists.consumers.append(Assign(result, same))
+        else:
+            lists.consumers.append(Combine(op, result, self._as_tile(source, lists)))
+
+    def _fetch(self, op: CooperativeMatrixLoad | CooperativeMatrixLoadTensor, lists: _Lists) -> None:
+        place = place_of(op, self.facts)
+        self.out.stores.check_fetch(op, place)
+        if self.checks and not place.bounded:
+            lists.producer.append(Verify(op))
+        lists.consumers.append(Fetch(self._register(op.result), op))
+
+    def _store(self, op: CooperativeMatrixStore | CooperativeMatrixStoreTensor, lists: _Lists) -> None:
+        if self.checks and not self.out.stores.places[op].bounded:
+            lists.producer.append(Verify(op))
+        source = self._as_tile(op.matrix, lists) if _is_wide(op.matrix) else self._register(op.matrix)
+        direct = self.loops > 0 or self.out.stores.is_direct(op)
+        sent = None if direct else self.out.stores.sent(self, op, source, lists.consumers)
+        if not sent:
+            lists.consumers.append(Deliver(source, op))
+
+    def _product(self, op: CooperativeMatrixMulAdd, lists: _Lists) -> None:
+        right = self.shared.get(op.b)
+        if right is None:
+            what = "the right factor of a product is not loaded for it alone, and products take it from shared memory"
+            raise NoTileProgram(what, op.span, "let what is computed be the left factor: compute with the transpose")
+        left: TileFactor | str | None = self.shared.get(op.a)
+        if left is None:
+            left = self._as_tile(op.a, lists)
+        sums = self._register(op.result)
+        start = self._constant_zero(op.c)
+        if not start:
+            lists.consumers.append(Assign(sums, self._register(op.c)))
+        lists.consumers += [Issue((TileProduct(sums, left, right, not start),)), Settle()]
+
+    def _constant_zero(self, value: Value) -> bool:
+        op = self.facts.definitions.get(value)
+        return isinstance(op, Constant) and op.value == 0
+
+
+def _is_scalar(op: For | If) -> bool:
+    """Whether a loop or branch has nothing to do with matrices."""
+    inner = [o for region in op.regions for o in region.walk()]
+    values = [v for o in (op, *inner) for v in (*o.operands, *o.results)]
+    return not any(isinstance(v.type, CoopMatrix) for v in values)
+
+
+def _yielded(region: Region | None) -> Sequence[Value]:
+    last = region.terminator if region is not None else None
+    return last.values if isinstance(last, Yield) else ()
+
+
+def _is_wide(value: Value) -> bool:
+    return isinstance(value.type, CoopMatrix) and value.type.columns > 1 and value.type.rows > 1

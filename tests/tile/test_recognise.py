@@ -1,0 +1,300 @@
+"""What becomes of tile programs: as golden text, and in which ways it does not depend on how they are written."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import girih
+from girih.ir.core import Function
+from girih.kernels import texts
+from girih.tile.budget import MOST_SHARED_BYTES, layout_of
+from girih.tile.form import (
+    Await,
+    Deliver,
+    Fetch,
+    GiveBack,
+    Issue,
+    Repeat,
+    Send,
+    Settle,
+    Spread,
+    Supply,
+    TileKernel,
+    Verify,
+    walk,
+)
+from girih.tile.program import NoTileProgram
+from girih.tile.recognise import tile_kernel
+from girih.tile.show import show
+from tests.conftest import Golden
+from tests.tile.programs import STORE, attention, function_of, kernel_of, product
+
+SCALED = """%scaled = cooperative_matrix_scale %alpha, %product : coopmatrix<f32x128x256,matrix_acc,work_group>
+        %old = cooperative_matrix_load.both_checked %C[%row, %column] : coopmatrix<bf16x128x256,matrix_acc,work_group>
+        %wide = cast %old : coopmatrix<f32x128x256,matrix_acc,work_group>
+        %kept = cooperative_matrix_scale %beta, %wide : coopmatrix<f32x128x256,matrix_acc,work_group>
+        %sum = add %scaled, %kept : coopmatrix<f32x128x256,matrix_acc,work_group>
+        %rounded = cast %sum : coopmatrix<bf16x128x256,matrix_acc,work_group>
+        cooperative_matrix_store.both_checked %rounded, %C[%row, %column]"""
+
+
+def scaled() -> str:
+    """C := alpha A B + beta C."""
+    return product(epilogue=SCALED).replace("@product(", "@product(%alpha: f32, %beta: f32, ")
+
+
+def of_library(name: str, **definitions: object) -> Function:
+    """A kernel of the library with some definitions."""
+    text = texts.path(name).read_text(encoding="utf-8")
+    (function,) = girih.parse(text, definitions=definitions).functions
+    return function
+
+
+def reason(text: str) -> str:
+    """Why the function of a text is no tile program."""
+    with pytest.raises(NoTileProgram) as refused:
+        kernel_of(text)
+    return refused.value.reason
+
+
+# --- golden texts -----------------------------------------------------------------------------
+
+
+def test_a_product(golden: Golden) -> None:
+    golden("tile/product_recognised.txt", show(kernel_of(product())))
+
+
+def test_a_product_that_is_checked(golden: Golden) -> None:
+    golden("tile/product_checked.txt", show(kernel_of(product(checked=""), checks=True)))
+
+
+def test_a_scaled_product(golden: Golden) -> None:
+    golden("tile/product_scaled.txt", show(kernel_of(scaled())))
+
+
+def test_attention(golden: Golden) -> None:
+    golden("tile/attention.txt", show(kernel_of(attention())))
+
+
+def test_a_product_of_the_library(golden: Golden) -> None:
+    kernel = tile_kernel(of_library("gemm_work_group", rows=256, columns=128, depth=64))
+    golden("tile/gemm_work_group.txt", show(kernel))
+
+
+# --- products ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_tiles_lie_as_their_memory_does(order: str, transpose_a: bool, transpose_b: bool) -> None:
+    kernel = kernel_of(product(order=order, transpose_a=transpose_a, transpose_b=transpose_b))
+    (ring,) = kernel.rings
+    left, right = ring.tiles
+    assert left.by_rows is ((order == "C") is not transpose_a)
+    assert right.by_rows is ((order == "C") is not transpose_b)
+    assert {left.lines, left.span} == {128, 64}
+    assert {right.lines, right.span} == {256, 64}
+    assert kernel.staging("staging0").tile.by_rows is (order == "C")
+    assert ring.slots == 4
+    assert layout_of(kernel).bytes <= MOST_SHARED_BYTES
+
+
+@pytest.mark.parametrize(("rows", "columns", "consumers"), [(64, 128, 1), (128, 256, 2), (192, 128, 3), (256, 128, 2)])
+def test_the_tile_says_how_many_compute(rows: int, columns: int, consumers: int) -> None:
+    for items in (32, 128, 512):
+        kernel = kernel_of(product(rows=rows, columns=columns, items=items))
+        assert kernel.consumers.warpgroups == consumers
+        registers = 128 * (kernel.producer.registers + consumers * kernel.consumers.registers)
+        assert registers <= 65536
+
+
+def test_products_run_on_in_the_loop() -> None:
+    kernel = kernel_of(product())
+    (loop,) = (step for step in walk(kernel.consumers.body) if isinstance(step, Repeat))
+    assert [type(step) for step in loop.body] == [Await, Issue, Settle, GiveBack]
+    assert loop.body[2:] == (Settle(1), GiveBack("ring0", keep=1))
+    behind = kernel.consumers.body[kernel.consumers.body.index(loop) + 1 :]
+    assert behind[:2] == (Settle(0), GiveBack("ring0"))
+
+
+def test_a_tile_that_is_checked_needs_no_check() -> None:
+    assert not any(isinstance(step, Verify) for step in walk(kernel_of(product(), checks=True).producer.body))
+    verified = [
+        step for step in walk(kernel_of(product(checked=""), checks=True).producer.body) if isinstance(step, Verify)
+    ]
+    assert len(verified) == 2
+
+
+def test_what_is_added_to_is_loaded_by_who_stores_it() -> None:
+    steps = list(walk(kernel_of(scaled()).consumers.body))
+    assert sum(isinstance(step, Fetch) for step in steps) == 1
+    assert sum(isinstance(step, Send) for step in steps) == 2
+
+
+def test_several_stores_to_an_array_keep_their_order() -> None:
+    kernel = kernel_of(product(epilogue=f"{STORE}\n        cooperative_matrix_store %rounded, %C[%row, %column]"))
+    assert not kernel.stagings
+    assert sum(isinstance(step, Deliver) for step in walk(kernel.consumers.body)) == 2
+
+
+def test_work_groups_that_share_factors_go_in_groups() -> None:
+    assert kernel_of(product()).order.group == 8
+    assert kernel_of(attention()).order.group == 1
+
+
+@pytest.mark.parametrize(
+    ("hint", "found"),
+    [
+        ("stages=3", lambda kernel: kernel.rings[0].slots == 3),
+        ("group=4", lambda kernel: kernel.order.group == 4),
+        ("persistent=false", lambda kernel: not kernel.order.persistent),
+        ("consumers=1", lambda kernel: kernel.consumers.warpgroups == 1),
+        ("producer_registers=24", lambda kernel: (kernel.producer.registers, kernel.consumers.registers) == (24, 240)),
+    ],
+)
+def test_hints(hint: str, found) -> None:  # type: ignore[no-untyped-def]
+    text = product(columns=128).replace("work_group_size", f"hopper={{{hint}}}, work_group_size")
+    assert found(kernel_of(text))
+
+
+# --- attention --------------------------------------------------------------------------------
+
+
+def test_rows_that_are_the_same_everywhere_take_few_registers() -> None:
+    kernel = tile_kernel(of_library("attention_work_group", queries=128, keys=64, headdim=128))
+    spreads = [one.spread for one in kernel.registers]
+    assert spreads.count(Spread.ROWS) > 4
+
+
+def test_the_second_product_runs_while_rows_are_computed() -> None:
+    kernel = kernel_of(attention())
+    (loop,) = (step for step in walk(kernel.consumers.body) if isinstance(step, Repeat))
+    first, second = (k for k, step in enumerate(loop.body) if isinstance(step, Issue))
+    waits = [k for k, step in enumerate(loop.body) if isinstance(step, Settle)]
+    assert first < second < waits[0] < waits[1]
+    assert loop.body[waits[0]] == Settle(1)
+    assert waits[1] - waits[0] > 6, "the rows stand between the two waits"
+
+
+# --- what does not count ------------------------------------------------------------------------
+
+
+def _numbered(text: str) -> str:
+    """A text in which values have numbers in the order of their first appearance."""
+    names: dict[str, str] = {}
+    return re.sub(r"%(\w+)", lambda found: names.setdefault(found[1], f"%v{len(names)}"), text)
+
+
+@pytest.mark.parametrize("text", [product(), scaled(), attention()])
+def test_names_do_not_count(text: str) -> None:
+    renamed = re.sub(r"%(\w+)", lambda found: f"%x{len(found[1])}_{found[1][::-1]}", text)
+    renamed = re.sub(r"@\w+", "@other", renamed)
+
+    def shown(one: str) -> str:
+        return _numbered(re.sub(r"@\w+", "@name", show(kernel_of(one))))
+
+    assert shown(text) == shown(renamed)
+
+
+def test_the_order_of_independent_instructions_does_not_count() -> None:
+    swapped = product().replace("            %left =", "            %first =", 1)
+    lines = product().splitlines()
+    left = next(k for k, line in enumerate(lines) if line.strip().startswith("%left ="))
+    lines[left], lines[left + 1] = lines[left + 1], lines[left]
+    swapped = "\n".join(lines)
+    assert _roles(kernel_of(product())) == _roles(kernel_of(swapped))
+
+
+def _roles(kernel: TileKernel) -> list[str]:
+    return [type(step).__name__ for body in (kernel.producer.body, kernel.consumers.body) for step in walk(body)]
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("%empty =", "%lane = subgroup_local_id : i32\n        %empty =", "`subgroup_local_id` tells work-items apart"),
+        ("%empty =", "%count = num_subgroups.x : i32\n        %empty =", "asks how many work-items there are"),
+        ("%empty =", "barrier\n        %empty =", "`barrier` is neither arithmetic of scalars nor of matrices"),
+        ("%empty =", 'print "here"\n        %empty =', "`print` is neither"),
+        ("    parallel {", "    parallel {\n    }\n    parallel {", "several regions `parallel`"),
+        ("    parallel {", "    %x = alloca : memref<f32x4,local>\n    parallel {", "local memory of its own"),
+        ("%A[%row, %at]", "%C[%row, %at]", "a factor is loaded from %C, which the kernel writes"),
+        ("    parallel {", "    %x = load %C[%zero, %zero] : bf16\n    parallel {", "a scalar is loaded from %C"),
+    ],
+)
+def test_what_is_no_tile_program(before: str, after: str, why: str) -> None:
+    assert why in reason(product().replace(before, after, 1))
+
+
+def test_rows_that_warpgroups_do_not_have() -> None:
+    assert "matrices have 32 rows" in reason(product(rows=32, columns=64))
+    assert "matrices have 96 rows" in reason(product(rows=96, columns=64))
+
+
+def test_tiles_that_are_too_large() -> None:
+    assert "matrices take 256 registers of a work-item, of 232" in reason(product(rows=256, columns=256))
+    assert "bytes of shared memory" in reason(product(rows=128, columns=256, depth=256))
+
+
+def test_types_that_are_not_multiplied() -> None:
+    assert "do not multiply f32 by f32" in reason(product(type="f32", columns=64, depth=32))
+    assert "sums of f16 are f32" in reason(product(type="f16", sum="f16", columns=64, epilogue=STORE))
+    assert "neighbours in memory along the depth" in reason(product(type="i8", sum="i32", columns=128, depth=64))
+
+
+def test_factors_of_bytes_lie_along_the_depth() -> None:
+    kernel = kernel_of(product(type="i8", sum="i32", columns=128, order="C", transpose_b=True))
+    assert [tile.by_rows for tile in kernel.rings[0].tiles] == [True, False]
+
+
+def test_tf32_is_used_where_it_is_allowed() -> None:
+    text = product(type="f32", columns=128, depth=32, order="C", transpose_b=True)
+    kernel = kernel_of(text.replace("attributes {", 'attributes {allow=["tf32"], '))
+    assert any(isinstance(step, Supply) for step in walk(kernel.producer.body))
+
+
+def test_a_right_factor_that_is_computed() -> None:
+    text = product().replace("%right = ", "%loaded = ").replace(
+        "            %next =",
+        "            %right = add %loaded, %loaded : coopmatrix<bf16x64x256,matrix_b,work_group>\n            %next =",
+    )  # fmt: skip
+    assert "the right factor of a product is not loaded for it alone" in reason(text)
+
+
+def test_columns_that_are_combined() -> None:
+    epilogue = "%most = cooperative_matrix_reduce_max.column %product : coopmatrix<f32x1x256,matrix_acc,work_group>"
+    assert "numbers of different rows are combined" in reason(product(epilogue=epilogue))
+
+
+def test_a_tile_of_uneven_lines() -> None:
+    text = product(depth=16, order="C")
+    assert kernel_of(text).rings[0].tiles[0].swizzle == 32
+    assert "no whole number of swizzled lines" in reason(product(rows=64, columns=8, order="C"))
+
+
+def test_a_function_without_products() -> None:
+    text = product().replace("%next = cooperative_matrix_mul_add %left, %right, %sum", "%next = add %sum, %sum")
+    assert "there is no product" in reason(text)
+
+
+def test_a_kernel_without_parallel() -> None:
+    (function,) = girih.parse("func @f(%A: memref<f32x8>) {\n}\n").functions
+    with pytest.raises(NoTileProgram, match="does not end with `parallel`"):
+        tile_kernel(function)
+
+
+def test_another_tile_of_what_is_stored() -> None:
+    text = scaled().replace("%old = cooperative_matrix_load.both_checked %C[%row, %column]",
+                            "%old = cooperative_matrix_load.both_checked %C[%column, %row]")  # fmt: skip
+    assert "of which another tile is stored" in reason(text)
+
+
+def test_functions_are_checked_for_the_tests() -> None:
+    with pytest.raises(AssertionError):
+        function_of("func @f(%a: f32) { %b = add %a, %c : f32 }")
