@@ -74,17 +74,17 @@ class RecipePlace:
         """The place and the recipe as lists that JSON can write."""
         one = self.recipe
         sizes, strides = ([amount.plain() for amount in amounts] for amounts in (one.sizes, one.strides))
-        number = one.component.name
-        return [self.offset, one.name, one.parameter, number, one.offset.plain(), sizes, strides, one.box, one.swizzle]
+        number, begin = one.component.name, one.offset.plain()
+        ends = [one.box, one.swizzle, one.stored]
+        return [self.offset, one.name, one.parameter, number, begin, sizes, strides, *ends]
 
     @staticmethod
     def of_plain(plain: Sequence[Any]) -> RecipePlace:
         """What `plain` wrote. Raises `KeyError`, `TypeError` or `ValueError` for other lists."""
-        at, name, parameter, number, begin, sizes, strides, box, swizzle = plain
+        at, name, parameter, number, begin, sizes, strides, box, swizzle, stored = plain
         extents, distances = (tuple(map(Amount.of_plain, amounts)) for amounts in (sizes, strides))
-        component = NUMBERS[number]
-        begun = Amount.of_plain(begin)
-        return RecipePlace(at, MapRecipe(name, parameter, component, begun, extents, distances, tuple(box), swizzle))
+        tensor = name, parameter, NUMBERS[number], Amount.of_plain(begin), extents, distances
+        return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, stored))
 
 
 @dataclass(frozen=True, slots=True)
