@@ -230,6 +230,7 @@ ROOMS = {
     "runtime.emitted": Room((*KNOWN, "arguments", "back.llvm.lower", "back.spirv.machine"), ARRAYS),
     "runtime.cuda.driver": Room(),
     "runtime.cuda.code": Room((*KNOWN, "back.llvm", "runtime.cache", "runtime.cuda.driver")),
+    "runtime.cuda.plans": Room((*KNOWN, "arguments", "back.llvm.lower", "runtime.compiled"), ARRAYS),
     "runtime.cuda.tensor_maps": Room(
         (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.compiled", "runtime.cuda.driver"), ARRAYS
     ),
@@ -242,6 +243,7 @@ ROOMS = {
             "runtime.compiled",
             "runtime.cuda.driver",
             "runtime.cuda.code",
+            "runtime.cuda.plans",
             "runtime.cuda.tensor_maps",
             "runtime.device",
         ),

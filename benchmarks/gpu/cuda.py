@@ -2,7 +2,7 @@
 
     python -m benchmarks.gpu.cuda                    every problem below, in a few minutes
     python -m benchmarks.gpu.cuda --quick            small sizes, to see that everything runs
-    python -m benchmarks.gpu.cuda --only batched     only problems with that word in their name
+    python -m benchmarks.gpu.cuda --only batched     only problems with that word in their name; also `launch`, `cache`
     python -m benchmarks.gpu.cuda --save [--to FILE] also write benchmarks/results/DATE-cuda.json, or another file
 
 Everything is timed in one process between CUDA events, in turns: ours with checks and without, the peers, and a copy.
@@ -19,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -180,6 +181,11 @@ EMPTY_PTX = b""".version 8.0
 .visible .entry empty(.param .align 8 .b8 a[128], .param .u64 b, .param .u64 c, .param .u64 d) { ret; }
 \0"""
 
+GROUP = """
+func @members(%x: c32, %A: group<memref<f32x?>x?>) attributes {subgroup_size=32, work_group_size=[32,1], grid=[1]} {
+}
+"""
+
 AT_ONCE = 200
 """The launches between two waits: more than the driver queues would be waited for."""
 
@@ -211,34 +217,68 @@ def bare_launch() -> Callable[[], object]:
     return call
 
 
-def launch_overhead(torch: Any) -> dict[str, Any]:
+def _tensors(torch: Any) -> list[object]:
+    return [1.0, *(torch.zeros(8, device="cuda") for _ in range(3))]
+
+
+def _group(torch: Any) -> list[object]:
+    return [1j, [torch.zeros(8, device="cuda") for _ in range(3)]]
+
+
+def _of_cupy(torch: Any) -> list[object]:
+    cupy = import_module("cupy")
+    return [1.0, *(cupy.zeros(8, "float32") for _ in range(3))]
+
+
+def _of_jax(torch: Any) -> list[object]:
+    jax = import_module("jax.numpy")
+    return [1.0, *(jax.zeros(8, "float32") for _ in range(3))]
+
+
+LAUNCHED: Mapping[str, tuple[str, Callable[[Any], list[object]]]] = {
+    "a launch, 3 tensors and a number": (SMALL, _tensors),
+    "a launch, a group of 3 tensors and a complex number": (GROUP, _group),
+    "a launch, 3 arrays of CuPy and a number": (SMALL, _of_cupy),
+    "a launch, 3 arrays of JAX and a number": (SMALL, _of_jax),
+}
+"""The launches that are timed, by name: a program of one kernel, and its arguments."""
+
+FROM_CACHE = "from the cache"
+
+
+def launch_overhead(torch: Any, name: str) -> dict[str, Any]:
     """What a launch from Python costs beyond `cuLaunchKernel` alone, in microseconds of this thread."""
-    kernel = girih.loads(SMALL, "cuda")["small"]
-    tensors = [torch.zeros(8, device="cuda") for _ in range(3)]
+    text, make = LAUNCHED[name]
+    try:
+        arguments = make(torch)
+    except ImportError as error:
+        return {"name": name, "refused": str(error)}
+    (kernel,) = girih.loads(text, "cuda").values()
+    tensor = torch.zeros(8, device="cuda")
 
     def ours() -> None:
         for _ in range(AT_ONCE):
-            kernel(1.0, *tensors)
+            kernel(*arguments)
 
     def of_torch() -> None:
         for _ in range(AT_ONCE):
-            tensors[0].add_(1.0)
+            tensor.add_(1.0)
 
     found: dict[str, list[float]] = {"girih": [], "cuLaunchKernel": [], "torch add_": []}
     calls = {"girih": ours, "cuLaunchKernel": bare_launch(), "torch add_": of_torch}
     for turn in range(ROUNDS + 2):
-        for name, call in calls.items():
+        for way, call in calls.items():
             torch.cuda.synchronize()
             begin = time.perf_counter()
             call()
-            found[name].append((time.perf_counter() - begin) / AT_ONCE * 1e6)
+            found[way].append((time.perf_counter() - begin) / AT_ONCE * 1e6)
             torch.cuda.synchronize()
         if turn == 1:
-            found = {name: [] for name in found}
-    times = {name: median(one) for name, one in found.items()}
+            found = {way: [] for way in found}
+    times = {way: median(one) for way, one in found.items()}
     beyond = median(a - b for a, b in zip(found["girih"], found["cuLaunchKernel"], strict=True))
     reached = "short" if beyond > 1.5 else "world class" if beyond <= 0.3 else "first"
-    return {"name": "a launch, 3 tensors and a number", "us": times, "beyond": beyond, "verdict": reached}
+    return {"name": name, "us": times, "beyond": beyond, "verdict": reached}
 
 
 def from_cache(torch: Any) -> dict[str, Any]:
@@ -257,7 +297,7 @@ def from_cache(torch: Any) -> dict[str, Any]:
     whole = median(map(sum, zip(loads, firsts, strict=True)))
     reached = "short" if whole > 2 else "world class" if whole <= 0.5 else "first"
     return {
-        "name": "from the cache",
+        "name": FROM_CACHE,
         "ms": {"loads": median(loads), "first launch": median(firsts)},
         "verdict": reached,
     }
@@ -290,8 +330,10 @@ def rows(torch: Any, arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             except (girih.CompileError, girih.LaunchError, girih.KernelError) as error:
                 yield {"name": problem.name, "refused": " ".join(str(error).split())[:300]}
             torch.cuda.empty_cache()
-    if not arguments.only:
-        yield launch_overhead(torch)
+    for name in LAUNCHED:
+        if arguments.only in name:
+            yield launch_overhead(torch, name)
+    if arguments.only in FROM_CACHE:
         yield from_cache(torch)
 
 

@@ -8,7 +8,8 @@
 `place`          the device and the stream of a launch, by its arguments
 `regions`        the arrays of a launch, copied there and back or as they are
 `kernel`         a kernel: compiled, loaded and launched
-`quick`          launches like earlier ones in machine code, cuda_entry.ll
+`quick`          launches like earlier ones in machine code
+`plans`          what that machine code is told of a launch, and the code itself
 `variant`        the variant of a kernel that a launch takes, and CUDA's grid
 `architectures`  the architecture that a target means
 `code`           PTX and machine code: assemblers, what is kept on disk, what is shown

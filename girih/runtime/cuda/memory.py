@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from threading import Lock
@@ -145,11 +145,11 @@ class KeptTables:
     """Tables of groups in memory of the current device, by their contents: a launch with the same group finds its own.
 
     They are written by a stream of their own, which is waited for, and not for kernels. When they are too many, the
-    device is waited for once, and all go but those that a CUDA graph has seen.
+    device is waited for once, and all go but those that last: a CUDA graph has seen them, or machine code uses them.
     """
 
     known: dict[bytes, int] = field(default_factory=dict)
-    captured: set[bytes] = field(default_factory=set)
+    lasting: set[bytes] = field(default_factory=set)
     chunks: list[int] = field(default_factory=list)
     used: int = _CHUNK
     bytes_of_all: int = 0
@@ -164,8 +164,13 @@ class KeptTables:
                 with relaxed_capture():
                     found = self._written(content, capturing=capturing)
             if capturing:
-                self.captured.add(content)
+                self.lasting.add(content)
             return found
+
+    def keep(self, places: Container[int]) -> None:
+        """Keep the tables at some addresses for good: launches in machine code use them."""
+        with self.lock:
+            self.lasting.update(content for content, place in self.known.items() if place in places)
 
     def _written(self, content: bytes, *, capturing: bool) -> int:
         if self.bytes_of_all > _MOST_TABLES and not capturing:
@@ -197,8 +202,8 @@ class KeptTables:
     def _forget(self) -> None:
         """Forget all tables, which nothing reads after the device was waited for; graphs keep the memory of theirs."""
         call("cuCtxSynchronize")
-        if self.captured:
-            self.known = {content: place for content, place in self.known.items() if content in self.captured}
+        if self.lasting:
+            self.known = {content: place for content, place in self.known.items() if content in self.lasting}
         else:
             for chunk in self.chunks:
                 call("cuMemFree", chunk)

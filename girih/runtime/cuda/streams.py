@@ -43,13 +43,20 @@ def current_stream(number: int, arrays: Iterable[object]) -> int:
     """The handle of the stream of a launch on a device that takes some arrays."""
     arrays = list(arrays)
     placed = next((array for array in arrays if isinstance(array, PlacedArray)), None)
-    if placed is not None:
-        return placed.stream
-    torch: Any = sys.modules.get("torch")
-    cupy: Any = sys.modules.get("cupy")
+    return stream_teller(number, arrays)() if placed is None else placed.stream
+
+
+def stream_teller(number: int, arrays: Iterable[object]) -> Callable[[], int]:
+    """What tells the handle of the stream of launches on a device that take arrays of these libraries."""
     homes = {array.__class__.__module__.partition(".")[0] for array in arrays}
+    cupy: Any = sys.modules.get("cupy")
     if cupy is not None and "cupy" in homes and "torch" not in homes:
-        return int(cupy.cuda.get_current_stream(number).ptr)
+        return lambda: int(cupy.cuda.get_current_stream(number).ptr)
+    return lambda: _torch_stream(number)
+
+
+def _torch_stream(number: int) -> int:
+    torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         return int(torch.cuda.current_stream(number).cuda_stream)
     return DEFAULT_STREAM

@@ -41,6 +41,7 @@ class ByDlpack(GpuMemory):
     versioned = True
     read_only = False
     deleted = False
+    strided = True
     kind = devices.CUDA
 
     def __init__(self, fake: FakeDriver, content: NDArray[Any], device: int = 0, **words: Any) -> None:
@@ -65,7 +66,9 @@ class ByDlpack(GpuMemory):
         tensor.data, tensor.device_type, tensor.device_id, tensor.ndim = self.address, self.kind, self.device, rank
         tensor.code, tensor.bits, tensor.lanes = self._code(), 8 * self.dtype.itemsize, 1
         tensor.shape = ctypes.cast(sizes, ctypes.POINTER(ctypes.c_int64))
-        tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
+        together = self.strides == np.empty(self.shape, self.dtype).strides
+        if self.strided or not together:
+            tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
         self.held: Any = (sizes, steps, tensor)
         if not self.versioned:
             return _capsule(tensor, b"dltensor")

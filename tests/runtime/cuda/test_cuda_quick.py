@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -12,9 +14,10 @@ import numpy as np
 import pytest
 
 import girih
-from girih.runtime.cuda import quick
+from girih.runtime.cuda import memory, quick
 from girih.runtime.cuda.kernel import CudaKernel
-from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
+from girih.runtime.cuda.plans import parameters
+from tests.runtime.cuda.arrays import ByDlpack, Exchanged, TorchType, give_table, torch_module
 from tests.runtime.cuda.fake import CUresult, FakeDriver
 from tests.runtime.cuda.test_cuda_launch import COPY, GROUPS, SCALE, kernel
 
@@ -53,6 +56,14 @@ func @products(%A: memref<f32x2x2x?>, %B: memref<f32x2x2x?>, %C: memref<f32x2x2x
     %one = constant 1.0 : f32
     %zero = constant 0.0 : f32
     gemm %one, %a, %b, %zero, %c
+}
+"""
+
+
+COMPLEX = """
+func @one(%x: c32, %A: memref<c32x1>) attributes {work_group_size=[32,1], subgroup_size=32} {
+    %zero = constant 0 : index
+    store %x, %A[%zero]
 }
 """
 
@@ -198,9 +209,11 @@ def test_other_shapes_get_plans_of_their_own(counted: Counted) -> None:
 @pytest.mark.parametrize("what", ["requires_grad", "negated", "freed", "type", "device", "count", "subclass", "host"])
 def test_what_machine_code_does_not_take(counted: Counted, what: str) -> None:
     launch = kernel(SCALE)
+    # Of these a negated view may be: the imaginary parts of complex numbers.
+    ones = np.ones(8, np.float32)[::2] if what == "negated" else np.ones(4, np.float32)
     for _ in range(3):
-        launch(2.0, counted.tensor(np.ones(4, np.float32)))
-    launches, odd = len(counted.fake.launches), counted.tensor(np.ones(4, np.float32))
+        launch(2.0, counted.tensor(ones))
+    launches, odd = len(counted.fake.launches), counted.tensor(ones)
     given: list[object] = [2.0, odd]
     if what in ("requires_grad", "negated", "freed"):
         setattr(odd, what, True)
@@ -221,7 +234,7 @@ def test_what_machine_code_does_not_take(counted: Counted, what: str) -> None:
     with pytest.raises(girih.LaunchError):
         launch(*given)
         raise girih.LaunchError([]) if what == "negated" else AssertionError(what)
-    launch(2.0, counted.tensor(np.ones(4, np.float32)))
+    launch(2.0, counted.tensor(ones))
     assert counted.by_python == 3, "the odd one"
 
 
@@ -303,11 +316,142 @@ def test_synchronous_launches_are_made_by_python(counted: Counted) -> None:
     assert content(data).tolist() == [2, 2, 2, 2]
 
 
-def test_kernels_with_groups_have_no_plans(counted: Counted) -> None:
+def test_groups_at_the_same_addresses_are_machine_codes(counted: Counted) -> None:
     launch = kernel(GROUPS)
+    first, second = counted.tensor([3], "int32"), counted.tensor([5], "int32")
+    for group, expected, by_python in (
+        ([first], 3, 1), ([first], 3, 2), ([first], 3, 2), ([second], 5, 3), ([second], 5, 3), ([first], 3, 3),
+        ([first, second], 3, 4), ((first,), 3, 5), ([None], 0, 6),
+    ):  # fmt: skip
+        out = counted.tensor([0, 0], "int32")
+        try:
+            launch(group, out)
+            launch.synchronize()
+            assert content(out).tolist()[0] == expected
+        except (girih.LaunchError, girih.KernelError):
+            assert group == [None]
+        out.dtype = TorchType("int32")  # type: ignore[assignment]
+        assert counted.by_python == by_python, group
+
+
+def test_a_group_shares_memory_with_what_is_written(counted: Counted) -> None:
+    launch = kernel(GROUPS)
+    member, out = counted.tensor([3], "int32"), counted.tensor([0], "int32")
+    for _ in range(3):
+        launch([member], out)
+    with pytest.raises(girih.LaunchError, match=r"bind\.overlap"):
+        launch([member], member)
+    assert counted.by_python == 3
+
+
+def test_tables_that_machine_code_uses_stay(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = kernel(GROUPS)
+    member, out = counted.tensor([3], "int32"), counted.tensor([0], "int32")
+    for _ in range(2):
+        launch([member], out)
+    monkeypatch.setattr(memory, "_MOST_TABLES", -1)
+    for number in range(20):
+        launch([counted.tensor([number], "int32")], counted.tensor([0], "int32"))
+    before = counted.by_python
+    launch([member], out)
+    launch.synchronize()
+    assert counted.by_python == before and content(out).tolist() == [3]
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_complex_numbers(counted: Counted, short: bool) -> None:
+    type, dtype = ("c32", np.complex64) if short else ("c64", np.complex128)
+    launch = kernel(COMPLEX.replace("c32", type))
+    for number in (1 + 2j, -0.1 + 1e30j, 0.3 - 0.7j, -1e-3 + 0j):
+        out = counted.tensor([0], np.dtype(dtype).name)
+        launch(number, out)
+        launch.synchronize()
+        assert content(out).tolist() == [complex(dtype(number))]
+    assert counted.by_python == 2
+    out = counted.tensor([0], np.dtype(dtype).name)
+    if short:
+        with pytest.raises(girih.LaunchError, match=r"bind\.range"):
+            launch(complex(0, 1e300), out)
+        assert counted.by_python == 3
+    launch(2.0, out)
+    assert counted.by_python == (4 if short else 3), "no complex number"
+
+
+class _Versioned(ByDlpack):
+    """An array of a library that exports DLPack with versions."""
+
+
+class _Older(ByDlpack):
+    """One that says no strides, as those of arrays whose elements lie together may."""
+
+    strided = False
+
+
+_Versioned.__module__ = "cupy"
+_Older.__module__ = "jax"
+
+
+@pytest.mark.parametrize("kind", [_Versioned, _Older])
+def test_arrays_that_export_dlpack(counted: Counted, kind: type[ByDlpack], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their stream is that of their library, and the arrays are told it."""
+    stream = SimpleNamespace(ptr=counted.fake.stream())
+    cupy = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda number: stream))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    launch = kernel(COPY)
+    expected = stream.ptr if kind is _Versioned else counted.torch.chosen.stream
+    for number in range(5):
+        a = kind(counted.fake, np.arange(number, 32 + number, dtype=np.int32))
+        b = counted_out(counted, kind)
+        launch(a, b)
+        launch.synchronize()
+        assert b.content.tolist() == list(range(number, 32 + number)) and set(a.streams) == {expected}
+    assert counted.by_python == 2
+    assert {where for *_, where in counted.fake.launches} == {expected}
+    odd = kind(counted.fake, np.zeros(40, np.int32))
+    launch(odd, counted_out(counted, kind))
+    assert counted.by_python == 3, "another size"
+    with pytest.raises(girih.LaunchError):
+        launch(kind(counted.fake, np.zeros(32, np.int32), deleted=True), b)
+    if kind is _Versioned:
+        with pytest.raises(girih.LaunchError, match="read"):
+            launch(a, kind(counted.fake, np.zeros(32, np.int32), read_only=True))
+        stream.ptr = counted.fake.stream()
+        launch(a, b)
+        assert counted.fake.launches[-1][2] == stream.ptr
+        assert counted.by_python == 6
+
+
+def counted_out(counted: Counted, kind: type[ByDlpack]) -> ByDlpack:
+    """Zeros that a launch may write; arrays of JAX are never written."""
+    written = ByDlpack if kind is _Older else kind
+    return written(counted.fake, np.zeros(32, np.int32))
+
+
+def test_a_property_in_c_is_asked_directly(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "GRADIENT", "closed")
+    launch = kernel(SCALE)
+
+    class InC(Exchanged, BytesIO):
+        """A tensor that tells by a property in C whether it asks for a gradient."""
+
+        def __init__(self, *given: Any) -> None:
+            BytesIO.__init__(self)
+            Exchanged.__init__(self, *given)
+
+    InC.__module__ = "torch"
+
+    def made() -> InC:
+        one = InC(counted.fake, np.ones(4, np.float32), 0)
+        one.dtype = TorchType("float32")  # type: ignore[assignment]
+        return one
+
     for _ in range(4):
-        launch([counted.tensor([1], "int32")], counted.tensor([0], "int32"))
-    assert counted.by_python == 4 and launch.executor.call is not None
+        launch(2.0, made())
+    assert counted.by_python == 2 and parameters._getter(InC)[0]
+    closed = made()
+    closed.close()
+    launch(2.0, closed)
+    assert counted.by_python == 3
 
 
 def test_a_table_of_another_version_is_not_used(counted: Counted) -> None:

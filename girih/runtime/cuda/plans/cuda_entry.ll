@@ -1,7 +1,7 @@
 ; A launch on a GPU from Python, where it is like an earlier one: the same kinds, shapes and strides of arrays, on the same
 ; device and stream. What Python found out then is a plan; this compares the arguments with plans, puts addresses and numbers
 ; into a copy of the slots, and asks the driver. Arrays tell about themselves by DLPack's table of functions (dlpack.h 1.3,
-; `DLPackExchangeAPI`), which torch's tensors have.
+; `DLPackExchangeAPI`), which torch's tensors have, or by a capsule that their method `__dlpack__` makes.
 ;
 ; Each function is of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description: the
 ; address of the table of plans. girih/runtime/cuda/quick.py writes both, and says what the results mean.
@@ -12,6 +12,7 @@
 @_Py_TrueStruct = external global i8
 @PyLong_Type = external global i8
 @PyFloat_Type = external global i8
+@PyComplex_Type = external global i8
 
 declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyTuple_GetItem(ptr, i64)
@@ -20,6 +21,13 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_CallMethodObjArgs(ptr, ptr, ...)
+declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare i64 @PyObject_Size(ptr)
+declare ptr @PySequence_GetItem(ptr, i64)
+declare double @PyComplex_RealAsDouble(ptr)
+declare double @PyComplex_ImagAsDouble(ptr)
 declare void @PyErr_Clear()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
@@ -93,7 +101,9 @@ begin:
   %has_grid = call i1 @grid(ptr %grid, ptr %slots)
   br i1 %has_grid, label %bind_first, label %bad
 bind_first:
-  %range_bytes = mul i64 %parameters, ${RANGE_BYTES}
+  %most_at = getelementptr i8, ptr %plan, i64 ${P_RANGES}
+  %most = load i64, ptr %most_at
+  %range_bytes = mul i64 %most, ${RANGE_BYTES}
   %ranges = alloca i8, i64 %range_bytes, align 16
   %first = getelementptr i8, ptr %plan, i64 ${P_BYTES}
   br label %next
@@ -107,7 +117,7 @@ bind:
   %following = add i64 %number, 1
   %object_at = getelementptr ptr, ptr %given, i64 %following
   %object = load ptr, ptr %object_at
-  %range_after = call ptr @bind(ptr %plan, ptr %parameter, ptr %object, ptr %slots, ptr %range)
+  %range_after = call ptr @bind(ptr %parameter, ptr %object, ptr %slots, ptr %range)
   %fits = icmp ne ptr %range_after, null
   %bytes_at = getelementptr i8, ptr %parameter, i64 ${Q_BYTES}
   %bytes = load i64, ptr %bytes_at
@@ -135,9 +145,23 @@ entry:
   %function = load ptr, ptr %function_at
   %stream = load ptr, ptr %stream_at
   %watch = load ptr, ptr %watch_at
+  %has_table = icmp ne ptr %function, null
+  br i1 %has_table, label %by_table, label %by_python
+by_table:
   %result = call i32 %function(i32 ${CUDA}, i32 %device, ptr %stream_out)
   %told = icmp eq i32 %result, 0
   br i1 %told, label %compare, label %failed
+by_python:
+  %asker_at = getelementptr i8, ptr %plan, i64 ${P_ASK_STREAM}
+  %asker = load ptr, ptr %asker_at
+  %answer = call ptr @PyObject_CallNoArgs(ptr %asker)
+  %answered = icmp ne ptr %answer, null
+  br i1 %answered, label %number_of_stream, label %failed
+number_of_stream:
+  %handle = call i64 @PyLong_AsLongLong(ptr %answer)
+  store i64 %handle, ptr %stream_out
+  call void @Py_DecRef(ptr %answer)
+  br label %compare
 failed:
   call void @PyErr_Clear()
   ret i1 false
@@ -192,7 +216,7 @@ define internal i1 @grid(ptr %grid, ptr %slots) {
 
 ; One argument into its slots, and the range of its addresses behind those of the arguments before; the place behind that,
 ; or null where the argument does not suit.
-define internal ptr @bind(ptr %plan, ptr %parameter, ptr %object, ptr %slots, ptr %range) {
+define internal ptr @bind(ptr %parameter, ptr %object, ptr %slots, ptr %range) {
 entry:
   %overflow = alloca i32
   %slot_at = getelementptr i8, ptr %parameter, i64 ${Q_SLOT}
@@ -208,8 +232,12 @@ entry:
                                  i64 ${K_NARROW}, label %narrow
                                  i64 ${K_F32}, label %f32
                                  i64 ${K_F64}, label %f64
+                                 i64 ${K_C32}, label %c32
+                                 i64 ${K_C64}, label %c64
                                  i64 ${K_NULL}, label %nothing
-                                 i64 ${K_ARRAY}, label %array ]
+                                 i64 ${K_ARRAY}, label %array
+                                 i64 ${K_EXPORTED}, label %exported
+                                 i64 ${K_GROUP}, label %group ]
 bad:
   ret ptr null
 good:
@@ -249,12 +277,7 @@ f32:
   br i1 %is_single, label %single, label %bad
 single:
   %wide = call double @PyFloat_AsDouble(ptr %object)
-  %short = fptrunc double %wide to float
-  %size = call float @llvm.fabs.f32(float %short)
-  %bits = bitcast float %short to i32
-  %extended = zext i32 %bits to i64
-  store i64 %extended, ptr %slot
-  %finite = fcmp olt float %size, 0x7FF0000000000000
+  %finite = call i1 @single(double %wide, ptr %slot)
   br i1 %finite, label %good, label %bad
 f64:
   %is_double = icmp eq ptr %type, @PyFloat_Type
@@ -263,22 +286,109 @@ double:
   %number = call double @PyFloat_AsDouble(ptr %object)
   store double %number, ptr %slot
   br label %good
+c32:
+  %is_short_pair = icmp eq ptr %type, @PyComplex_Type
+  br i1 %is_short_pair, label %short_pair, label %bad
+short_pair:
+  %second_at = getelementptr i64, ptr %slot, i64 1
+  %short_real = call double @PyComplex_RealAsDouble(ptr %object)
+  %short_imaginary = call double @PyComplex_ImagAsDouble(ptr %object)
+  %finite_real = call i1 @single(double %short_real, ptr %slot)
+  %finite_imaginary = call i1 @single(double %short_imaginary, ptr %second_at)
+  %finite_pair = and i1 %finite_real, %finite_imaginary
+  br i1 %finite_pair, label %good, label %bad
+c64:
+  %is_pair = icmp eq ptr %type, @PyComplex_Type
+  br i1 %is_pair, label %pair, label %bad
+pair:
+  %imaginary_at = getelementptr i64, ptr %slot, i64 1
+  %real = call double @PyComplex_RealAsDouble(ptr %object)
+  %imaginary = call double @PyComplex_ImagAsDouble(ptr %object)
+  store double %real, ptr %slot
+  store double %imaginary, ptr %imaginary_at
+  br label %good
 nothing:
   %is_none = icmp eq ptr %object, @_Py_NoneStruct
   br i1 %is_none, label %good, label %bad
 array:
-  %behind = call ptr @bind_array(ptr %plan, ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
+  %behind = call ptr @bind_array(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
   ret ptr %behind
+exported:
+  %behind_exported = call ptr @bind_exported(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
+  ret ptr %behind_exported
+group:
+  %behind_group = call ptr @bind_group(ptr %parameter, ptr %object, ptr %type, ptr %range)
+  ret ptr %behind_group
 }
 
-; An array of the plan's type, shape, strides and device: its address into the slot, the range of its addresses.
-define internal ptr @bind_array(ptr %plan, ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
+; A number rounded to f32 into a slot, whether it is finite.
+define internal i1 @single(double %wide, ptr %slot) {
+  %short = fptrunc double %wide to float
+  %size = call float @llvm.fabs.f32(float %short)
+  %bits = bitcast float %short to i32
+  %extended = zext i32 %bits to i64
+  store i64 %extended, ptr %slot
+  %finite = fcmp olt float %size, 0x7FF0000000000000
+  ret i1 %finite
+}
+
+; The arrays of a list or tuple, like those of the plan and at the same addresses: the table in the slots is theirs.
+define internal ptr @bind_group(ptr %parameter, ptr %object, ptr %type, ptr %range) {
 entry:
-  %tensor = alloca [48 x i8], align 8
+  %scratch = alloca i64
+  %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${G_TYPE}
+  %count_at = getelementptr i8, ptr %parameter, i64 ${G_COUNT}
+  %first = getelementptr i8, ptr %parameter, i64 ${G_FIRST}
+  %wanted_type = load ptr, ptr %wanted_type_at
+  %wanted_count = load i64, ptr %count_at
+  %same_type = icmp eq ptr %type, %wanted_type
+  br i1 %same_type, label %size, label %bad
+bad:
+  ret ptr null
+size:
+  %count = call i64 @PyObject_Size(ptr %object)
+  %same_count = icmp eq i64 %count, %wanted_count
+  br i1 %same_count, label %next, label %bad
+next:
+  %number = phi i64 [ 0, %size ], [ %following, %fine ]
+  %member = phi ptr [ %first, %size ], [ %member_after, %fine ]
+  %here = phi ptr [ %range, %size ], [ %behind, %fine ]
+  %more = icmp ult i64 %number, %wanted_count
+  br i1 %more, label %take, label %good
+good:
+  ret ptr %here
+take:
+  %following = add i64 %number, 1
+  %array = call ptr @PySequence_GetItem(ptr %object, i64 %number)
+  %taken = icmp ne ptr %array, null
+  br i1 %taken, label %bind, label %failed
+failed:
+  call void @PyErr_Clear()
+  ret ptr null
+bind:
+  %inner = getelementptr i64, ptr %member, i64 1
+  %bytes_at = getelementptr i8, ptr %inner, i64 ${Q_BYTES}
+  %wanted = load i64, ptr %member
+  %bytes = load i64, ptr %bytes_at
+  %member_after = getelementptr i8, ptr %inner, i64 %bytes
+  store i64 0, ptr %scratch
+  %behind = call ptr @bind(ptr %inner, ptr %array, ptr %scratch, ptr %here)
+  call void @Py_DecRef(ptr %array)
+  %address = load i64, ptr %scratch
+  %bound = icmp ne ptr %behind, null
+  %same = icmp eq i64 %address, %wanted
+  %suits = and i1 %bound, %same
+  br i1 %suits, label %fine, label %bad
+fine:
+  br label %next
+}
+
+; An array that exports DLPack: a capsule for the plan's stream, of which only the tensor's description is read.
+define internal ptr @bind_exported(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
+entry:
+  %values = alloca [3 x ptr]
   %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${A_TYPE}
   %tell_at = getelementptr i8, ptr %parameter, i64 ${A_TELL}
-  %place_at = getelementptr i8, ptr %parameter, i64 ${A_DEVICE}
-  %element_at = getelementptr i8, ptr %parameter, i64 ${A_ELEMENT}
   %wanted_type = load ptr, ptr %wanted_type_at
   %tell = load ptr, ptr %tell_at
   %same_type = icmp eq ptr %type, %wanted_type
@@ -286,21 +396,96 @@ entry:
 bad:
   ret ptr null
 ask:
-  %plain = call i1 @plain(ptr %plan, ptr %object)
+  %stream_at = getelementptr i8, ptr %tell, i64 ${E_STREAM}
+  %version_at = getelementptr i8, ptr %tell, i64 ${E_VERSION}
+  %words_at = getelementptr i8, ptr %tell, i64 ${E_WORDS}
+  %capsule_name_at = getelementptr i8, ptr %tell, i64 ${E_CAPSULE}
+  %method = load ptr, ptr %tell
+  %stream = load ptr, ptr %stream_at
+  %version = load ptr, ptr %version_at
+  %words = load ptr, ptr %words_at
+  %capsule_name = load ptr, ptr %capsule_name_at
+  %second = getelementptr ptr, ptr %values, i64 1
+  %third = getelementptr ptr, ptr %values, i64 2
+  store ptr %object, ptr %values
+  store ptr %stream, ptr %second
+  store ptr %version, ptr %third
+  %capsule = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %values, i64 1, ptr %words)
+  %made = icmp ne ptr %capsule, null
+  br i1 %made, label %open, label %failed
+failed:
+  call void @PyErr_Clear()
+  ret ptr null
+open:
+  %held = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr %capsule_name)
+  %known = icmp ne ptr %held, null
+  br i1 %known, label %look, label %other
+other:
+  call void @PyErr_Clear()
+  br label %release
+look:
+  %offset_at = getelementptr i8, ptr %tell, i64 ${E_TENSOR}
+  %flags_at = getelementptr i8, ptr %tell, i64 ${E_FLAGS}
+  %offset = load i64, ptr %offset_at
+  %flags_offset = load i64, ptr %flags_at
+  %tensor = getelementptr i8, ptr %held, i64 %offset
+  %has_flags = icmp ne i64 %flags_offset, 0
+  br i1 %has_flags, label %flags, label %compare
+flags:
+  %written_at = getelementptr i8, ptr %parameter, i64 ${A_WRITTEN}
+  %place_of_flags = getelementptr i8, ptr %held, i64 %flags_offset
+  %written = load i64, ptr %written_at
+  %set = load i64, ptr %place_of_flags
+  %conflict = and i64 %written, %set
+  %may = icmp eq i64 %conflict, 0
+  br i1 %may, label %compare, label %release
+compare:
+  %suits = call ptr @bind_told(ptr %parameter, ptr %tensor, ptr %slot, ptr %range)
+  br label %release
+release:
+  %behind = phi ptr [ null, %other ], [ null, %flags ], [ %suits, %compare ]
+  call void @Py_DecRef(ptr %capsule)
+  ret ptr %behind
+}
+
+; An array of the plan's type whose type has DLPack's table of functions.
+define internal ptr @bind_array(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
+entry:
+  %tensor = alloca [48 x i8], align 8
+  %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${A_TYPE}
+  %tell_at = getelementptr i8, ptr %parameter, i64 ${A_TELL}
+  %wanted_type = load ptr, ptr %wanted_type_at
+  %tell = load ptr, ptr %tell_at
+  %same_type = icmp eq ptr %type, %wanted_type
+  br i1 %same_type, label %ask, label %bad
+bad:
+  ret ptr null
+ask:
+  %plain = call i1 @plain(ptr %parameter, ptr %object)
   br i1 %plain, label %told, label %bad
 told:
   %result = call i32 %tell(ptr %object, ptr %tensor)
   %fine = icmp eq i32 %result, 0
-  br i1 %fine, label %look, label %failed
+  br i1 %fine, label %compare, label %failed
 failed:
   call void @PyErr_Clear()
   ret ptr null
-look:
+compare:
+  %behind = call ptr @bind_told(ptr %parameter, ptr %tensor, ptr %slot, ptr %range)
+  ret ptr %behind
+}
+
+; An array by its description, of the plan's shape, strides and device: its address into the slot, the range of its
+; addresses.
+define internal ptr @bind_told(ptr %parameter, ptr %tensor, ptr %slot, ptr %range) {
+entry:
   ; DLTensor: data, device (two i32), number of modes (i32), element type (i32), shape, strides, offset in bytes.
   %device_at = getelementptr i8, ptr %tensor, i64 8
   %kind_at = getelementptr i8, ptr %tensor, i64 16
   %shape_at = getelementptr i8, ptr %tensor, i64 24
   %strides_at = getelementptr i8, ptr %tensor, i64 32
+  %place_at = getelementptr i8, ptr %parameter, i64 ${A_DEVICE}
+  %element_at = getelementptr i8, ptr %parameter, i64 ${A_ELEMENT}
   %offset_at = getelementptr i8, ptr %tensor, i64 40
   %data = load i64, ptr %tensor
   %device = load i64, ptr %device_at
@@ -312,10 +497,17 @@ look:
   %wanted_kind = load i64, ptr %element_at
   %same_device = icmp eq i64 %device, %wanted_device
   %same_kind = icmp eq i64 %kind, %wanted_kind
+  %strided_at = getelementptr i8, ptr %parameter, i64 ${A_STRIDED}
+  %wanted_strided = load i64, ptr %strided_at
   %has_strides = icmp ne ptr %strides, null
+  %strided = zext i1 %has_strides to i64
+  %same_way = icmp eq i64 %strided, %wanted_strided
+  %steps = select i1 %has_strides, ptr %strides, ptr %shape
   %alike = and i1 %same_device, %same_kind
-  %whole = and i1 %alike, %has_strides
+  %whole = and i1 %alike, %same_way
   br i1 %whole, label %modes, label %bad
+bad:
+  ret ptr null
 modes:
   %count_at = getelementptr i8, ptr %parameter, i64 ${A_MODES}
   %first = getelementptr i8, ptr %parameter, i64 ${A_FIRST}
@@ -331,7 +523,7 @@ mode:
   %wanted_size_at = getelementptr i64, ptr %first, i64 %twice
   %wanted_stride_at = getelementptr i64, ptr %wanted_size_at, i64 1
   %size_at = getelementptr i64, ptr %shape, i64 %number
-  %stride_at = getelementptr i64, ptr %strides, i64 %number
+  %stride_at = getelementptr i64, ptr %steps, i64 %number
   %wanted_size = load i64, ptr %wanted_size_at
   %wanted_stride = load i64, ptr %wanted_stride_at
   %size = load i64, ptr %size_at
@@ -370,22 +562,38 @@ store:
 }
 
 ; Whether a tensor asks for no gradient, and its elements are as they lie: what DLPack's table does not tell.
-define internal i1 @plain(ptr %plan, ptr %object) {
+define internal i1 @plain(ptr %parameter, ptr %object) {
 entry:
-  %gradient_at = getelementptr i8, ptr %plan, i64 ${P_GRADIENT}
-  %negated_at = getelementptr i8, ptr %plan, i64 ${P_NEGATED}
+  %gradient_at = getelementptr i8, ptr %parameter, i64 ${A_GRADIENT}
+  %turned_at = getelementptr i8, ptr %parameter, i64 ${A_TURNED}
+  %getter_at = getelementptr i8, ptr %parameter, i64 ${A_GETTER}
+  %closure_at = getelementptr i8, ptr %parameter, i64 ${A_CLOSURE}
   %gradient = load ptr, ptr %gradient_at
-  %negated = load ptr, ptr %negated_at
+  %method = load ptr, ptr %turned_at
+  %getter = load ptr, ptr %getter_at
+  %closure = load ptr, ptr %closure_at
   %unasked = icmp eq ptr %gradient, null
   br i1 %unasked, label %good, label %ask
 good:
   ret i1 true
 ask:
-  %needed = call ptr @PyObject_GetAttr(ptr %object, ptr %gradient)
+  %in_c = icmp ne ptr %getter, null
+  br i1 %in_c, label %get, label %look_up
+get:
+  %got = call ptr %getter(ptr %object, ptr %closure)
+  br label %judge
+look_up:
+  %found = call ptr @PyObject_GetAttr(ptr %object, ptr %gradient)
+  br label %judge
+judge:
+  %needed = phi ptr [ %got, %get ], [ %found, %look_up ]
   %free = call i1 @is_false(ptr %needed)
   br i1 %free, label %more, label %bad
 more:
-  %turned = call ptr (ptr, ptr, ...) @PyObject_CallMethodObjArgs(ptr %object, ptr %negated, ptr null)
+  %possible = icmp ne ptr %method, null
+  br i1 %possible, label %turn, label %good
+turn:
+  %turned = call ptr (ptr, ptr, ...) @PyObject_CallMethodObjArgs(ptr %object, ptr %method, ptr null)
   %straight = call i1 @is_false(ptr %turned)
   ret i1 %straight
 bad:
