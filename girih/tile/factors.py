@@ -12,6 +12,7 @@ from girih.ops.tile.control import For, If
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixMulAdd
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.program import TileProgram, walk
+from girih.tile.spreads import is_outer
 
 FactorLoad = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
 
@@ -63,7 +64,9 @@ def factors_of(program: TileProgram) -> Factors:
 
 
 def _is_factor(uses: Sequence[tuple[Op, str]]) -> bool:
-    return bool(uses) and all(isinstance(op, CooperativeMatrixMulAdd) and name in ("a", "b") for op, name in uses)
+    return bool(uses) and all(
+        isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op) and name in ("a", "b") for op, name in uses
+    )
 
 
 def _first(region: Iterable[Op], value: Value) -> Op:

@@ -79,7 +79,18 @@ def _plain(op: PlainAccess, facts: LaunchFacts) -> PlaceInArgument:
             "the end of a view that each work-group has for itself is checked", op.span, "check against the whole array"
         )
     rows, columns = (second, first) if op.transpose else (first, second)
-    return PlaceInArgument(view.parameter, view.offset, rows, columns, _fixed(view), all(checked))
+    matrix = matrix_of(op)
+    extents = (matrix.columns, matrix.rows) if op.transpose else matrix.shape
+    inside = (_is_inside(d, extent, facts) for d, extent in zip((first, second), extents, strict=True))
+    bounded = all(bound or within for bound, within in zip(checked, inside, strict=True))
+    return PlaceInArgument(view.parameter, view.offset, rows, columns, _fixed(view), bounded)
+
+
+def _is_inside(dimension: PlaceDimension, extent: int, facts: LaunchFacts) -> bool:
+    """Whether a tile is known to lie in the array along a dimension."""
+    size, begins = dimension.size.literal, [facts.literal(term) for term in dimension.begin]
+    known = [begin for begin in begins if begin is not None]
+    return size is not None and len(known) == len(begins) and 0 <= sum(known) <= size - extent
 
 
 def _fixed(view: MemoryView) -> tuple[PlaceDimension, ...]:

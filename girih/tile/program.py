@@ -15,7 +15,13 @@ from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import And, Constant, Not, Or
 from girih.ops.tile.builtin import NumSubgroups, SubgroupId, SubgroupLinearId, SubgroupLocalId, SubgroupSize
 from girih.ops.tile.control import Barrier, For, If, Parallel, Print, Yield
-from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert, CooperativeMatrixPrefetch
+from girih.ops.tile.coopmatrix import (
+    CooperativeMatrixExtract,
+    CooperativeMatrixInsert,
+    CooperativeMatrixLoad,
+    CooperativeMatrixPrefetch,
+    MatrixLoad,
+)
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
 from girih.ops.tile.memory import Alloca, Load
 from girih.source import Span
@@ -33,12 +39,14 @@ class NoTileProgram(Exception):
 class TileProgram:
     """A tile program: scalars of the work-group, then instructions on scalars and matrices.
 
-    Branches that are known are resolved: what they result in is replaced by what it is.
+    Branches that are known are resolved: what they result in is replaced by what it is. A branch between two loads of
+    the same tile, of which one is checked, is that one; `guarded` has the other, and the condition for it.
     """
 
     function: Function
     scalars: tuple[Op, ...]
     body: tuple[Op, ...]
+    guarded: Mapping[Op, tuple[Value, MatrixLoad]]
 
     def walk(self) -> Iterator[Op]:
         """All instructions outside of regions that compute components, outer before inner, in program order."""
@@ -71,9 +79,9 @@ def tile_program(function: Function) -> TileProgram:
         raise NoTileProgram(
             "the function does not end with `parallel`", where, "compute matrices in one `parallel`, last"
         )
-    scalars = _Resolved().region(before)
-    body = _Resolved().region(last.body.ops)
-    program = TileProgram(function, tuple(scalars), tuple(body))
+    resolved = _Resolved()
+    scalars, body = resolved.region(before), resolved.region(last.body.ops)
+    program = TileProgram(function, tuple(scalars), tuple(body), resolved.guarded)
     _check(program)
     return program
 
@@ -87,6 +95,7 @@ class _Resolved:
     def __init__(self) -> None:
         self.known: dict[Value, bool] = {}
         self.same: dict[Value, Value] = {}
+        self.guarded: dict[Op, tuple[Value, MatrixLoad]] = {}
 
     def region(self, ops: Iterable[Op]) -> list[Op]:
         """The instructions of a region, those of a branch that is known in its place."""
@@ -96,8 +105,21 @@ class _Resolved:
             if isinstance(made, If) and made.condition in self.known:
                 found += self._branch(made)
             else:
-                self._note(made)
-                found.append(made)
+                one = self._one_load(made) or made
+                self._note(one)
+                found.append(one)
+        return found
+
+    def _one_load(self, op: Op) -> MatrixLoad | None:
+        """The checked load that a branch is, whose other way is the same without checks."""
+        if not isinstance(op, If) or len(op.results) != 1 or op.otherwise is None:
+            return None
+        loads = [_only_load(op.then), _only_load(op.otherwise)]
+        whole, edge = sorted(loads, key=lambda load: load is not None and load.checked.rows + load.checked.columns)
+        if whole is None or edge is None or not _same_tile(whole, edge) or whole is not loads[0]:
+            return None
+        found = replace(edge, result=op.results[0])
+        self.guarded[found] = op.condition, whole
         return found
 
     def _branch(self, op: If) -> list[Op]:
@@ -120,6 +142,19 @@ class _Resolved:
                 self.known[op.result] = True
             case And(a=a, b=b) | Or(a=a, b=b) if a in self.known and b in self.known:
                 self.known[op.result] = self.known[a]
+
+
+def _only_load(region: Region) -> CooperativeMatrixLoad | None:
+    """The load of a region that does nothing but load a matrix and yield it."""
+    match region.ops:
+        case (CooperativeMatrixLoad() as load, Yield(values=(value,))) if value is load.result:
+            return load
+        case _:
+            return None
+
+
+def _same_tile(a: MatrixLoad, b: MatrixLoad) -> bool:
+    return (a.memory, a.row, a.column, a.transpose) == (b.memory, b.row, b.column, b.transpose)
 
 
 def rewritten(op: Op, same: Mapping[Value, Value], resolved: _Resolved | None = None) -> Op:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from girih.analysis.uniformity import yielded_values
 from girih.ir.core import Function, Value
 from girih.ir.types import CoopMatrix
+from girih.ops.tile.arith import Add, Cast, Div, Max, Min, Mul, Select, Sub
 from girih.ops.tile.builtin import GroupId
+from girih.ops.tile.control import For, If
 from girih.tile.budget import MOST_SHARED_BYTES, SHARES, shared_layout
 from girih.tile.form import Issue, Ring, Supply, TileKernel, WarpgroupRole, WorkOrder, walk
 from girih.tile.needed import needed
@@ -117,7 +120,28 @@ def _order(program: TileProgram, made: TwoRoles, hints: Mapping[str, object]) ->
     both = any(0 in one and 1 not in one for one in axes) and any(1 in one and 0 not in one for one in axes)
     asked = hints.get("group")
     group = asked if isinstance(asked, int) else _GROUP if both else 1
-    return WorkOrder(persistent=hints.get("persistent") is not False, group=group)
+    last_first = any(_grows(program, op.stop) for op in program.walk() if isinstance(op, For))
+    return WorkOrder(hints.get("persistent") is not False, group, last_first)
+
+
+def _grows(program: TileProgram, end: Value) -> bool:
+    """Whether a number is larger for work-groups further along x, as far as its form tells: loops to it take longer."""
+    definitions = {value: op for op in program.walk() for value in op.results}
+
+    def grows(value: Value) -> bool:
+        match definitions.get(value):
+            case GroupId(axis=axis):
+                return axis == 0
+            case Add(a=a, b=b) | Mul(a=a, b=b) | Min(a=a, b=b) | Max(a=a, b=b) | Select(a=a, b=b):
+                return grows(a) or grows(b)
+            case Sub(a=a) | Div(a=a) | Cast(a=a):
+                return grows(a)
+            case If(results=results) as op:
+                return any(grows(yielded_values(region)[results.index(value)]) for region in op.regions)
+            case _:
+                return False
+
+    return grows(end)
 
 
 def _axes(program: TileProgram, values: list[Value]) -> set[int]:

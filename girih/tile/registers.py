@@ -62,6 +62,16 @@ def touched(steps: Steps) -> Names:
     return frozenset(found)
 
 
+def written_in(steps: Steps) -> Names:
+    """The registers that steps, or steps in them, write."""
+    found: set[str] = set()
+    for step in steps:
+        found |= writes(step)
+        for inner in inside(step):
+            found |= written_in(inner)
+    return frozenset(found)
+
+
 def inside(step: TileStep) -> tuple[Steps, ...]:
     """The lists of steps that stand in a step."""
     match step:

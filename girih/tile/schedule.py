@@ -12,8 +12,10 @@ from girih.ir.types import BOOL
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.tile.form import (
+    Assign,
     Await,
     Choose,
+    ChosenNumber,
     Combine,
     Componentwise,
     Compute,
@@ -30,7 +32,7 @@ from girih.tile.form import (
     Verify,
 )
 from girih.tile.program import rewritten
-from girih.tile.registers import inside, reads, touched, writes
+from girih.tile.registers import inside, touched, written_in
 
 
 def scheduled(steps: Steps, consumers: int) -> Steps:
@@ -41,13 +43,19 @@ def scheduled(steps: Steps, consumers: int) -> Steps:
             case Choose():
                 then, otherwise = scheduled(step.then, consumers), scheduled(step.otherwise, consumers)
                 found.append(replace(step, then=then, otherwise=otherwise))
-            case Repeat() if any(isinstance(one, Repeat | Choose) for one in step.body):
+            case Repeat() if any(isinstance(one, Repeat) or not _is_plain(one) for one in step.body):
                 found.append(replace(step, body=scheduled(step.body, consumers)))
             case Repeat():
                 found += _overlapped(step) or _skewed(step, consumers) or (step,)
             case _:
                 found.append(step)
     return tuple(found)
+
+
+def _is_plain(step: TileStep) -> bool:
+    """Whether no step in a step waits, or has to do with rings, products or stores."""
+    plain = (Compute, Componentwise, Combine, Assign, Fetch, Choose)
+    return all(isinstance(one, plain) and _is_plain(one) for steps in inside(step) for one in steps)
 
 
 # --- sums that nobody looks at in the loop ------------------------------------------------------
@@ -145,16 +153,16 @@ def _parts(body: Steps) -> _SkewedParts | None:
         elif isinstance(step, Issue):
             (found.first if k == issues[0] else found.second).append(step)
         elif k < issues[0]:
-            if writes(step) or reads(step):
+            if touched((step,)):
                 return None
             found.before.append(step)
-        elif k > issues[1] and not guarded.isdisjoint(reads(step) | writes(step)):
+        elif k > issues[1] and not guarded.isdisjoint(touched((step,))):
             return None
-        elif read.isdisjoint(writes(step)) and written.isdisjoint(reads(step) | writes(step)):
+        elif read.isdisjoint(made := written_in((step,))) and written.isdisjoint(touched((step,))):
             found.rows.append(step)
         else:
-            read |= reads(step)
-            written |= writes(step)
+            read |= touched((step,))
+            written |= made
             found.late.append(step)
     return found
 
@@ -181,11 +189,22 @@ def _copied(step: TileStep, known: dict[Value, Value]) -> TileStep:
     match step:
         case Compute() | Verify() | Componentwise() | Combine() | Fetch() | Deliver():
             return replace(step, op=_copied_op(step.op, known, renew=isinstance(step, Compute)))
-        case Repeat() | Choose():
-            raise ValueError("only steps without others in them are copied")
+        case Choose():
+            condition = known.get(step.condition, step.condition)
+            then, otherwise = (tuple(_copied(one, known) for one in steps) for steps in (step.then, step.otherwise))
+            results = tuple(_copied_number(one, known) for one in step.results)
+            return Choose(condition, then, otherwise, results)
+        case Repeat():
+            raise ValueError("loops are not copied")
         case _:
             assert not inside(step)
             return step
+
+
+def _copied_number(one: ChosenNumber, known: dict[Value, Value]) -> ChosenNumber:
+    then, otherwise = (known.get(value, value) for value in (one.then, one.otherwise))
+    known[one.result] = Value(one.result.name, one.result.type, one.result.span)
+    return ChosenNumber(known[one.result], then, otherwise)
 
 
 def _copied_op(op: Op, known: dict[Value, Value], *, renew: bool) -> Op:

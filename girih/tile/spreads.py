@@ -92,7 +92,7 @@ class _SpreadSearch:
             case CooperativeMatrixLoad() | CooperativeMatrixLoadTensor():
                 return _of_shape(op.result.type)
             case CooperativeMatrixMulAdd():
-                return Spread.TILE
+                return joined(self._of(matrices)) if is_outer(op) else Spread.TILE
             case Reduce() | CooperativeMatrixCombine():
                 if not along_row(op):
                     raise NoTileProgram(
@@ -106,6 +106,11 @@ class _SpreadSearch:
                 return joined((*self._of(matrices), *own))
             case _:
                 return joined(self._of(matrices))
+
+
+def is_outer(op: CooperativeMatrixMulAdd) -> bool:
+    """Whether a product is that of a column and a row, so that each component is the product of two numbers."""
+    return isinstance(op.a.type, CoopMatrix) and op.a.type.columns == 1
 
 
 def along_row(op: Reduce | CooperativeMatrixCombine) -> bool:

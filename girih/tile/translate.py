@@ -58,10 +58,11 @@ from girih.tile.form import (
     Verify,
 )
 from girih.tile.known import LaunchFacts, Terms
-from girih.tile.places import matrix_of, place_of
+from girih.tile.masks import SplitApply, split
+from girih.tile.places import PlaceInArgument, matrix_of, place_of
 from girih.tile.products import check_product, takes_major
 from girih.tile.program import NoTileProgram, TileProgram
-from girih.tile.spreads import keeps_what_is_the_same, spreads_of
+from girih.tile.spreads import is_outer, keeps_what_is_the_same, spreads_of
 from girih.tile.stores import Stores
 
 _COMPONENTWISE = (
@@ -115,7 +116,7 @@ class _Translation:
         self.program, self.consumers, self.checks = program, consumers, checks
         self.facts = LaunchFacts(program)
         for op in program.walk():
-            if isinstance(op, CooperativeMatrixMulAdd):
+            if isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op):
                 check_product(op, program.function.permissions)
         self.spreads = spreads_of(program)
         self.factors = factors_of(program)
@@ -274,8 +275,7 @@ class _Translation:
             tile = replace(box.tile, offset=offset)
             offset += -(-tile.bytes // 1024) * 1024
             tiles.append(tile)
-            if self.checks and not place.bounded:
-                lists.producer.append(Verify(load))
+            self._verify(load, place, lists)
             at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
             copies.append(Copy(name, self.out.map_of(box.map), at, box.pieces))
         ring = self._ring(Ring("", 2 if self.loops else 1, tuple(tiles)))
@@ -284,6 +284,16 @@ class _Translation:
         lists.producer.append(Supply(ring, tuple(copies)))
         lists.consumers.append(Await(ring))
         return ring
+
+    def _verify(self, op: Op, place: PlaceInArgument, lists: _Lists) -> None:
+        """Check a load or store that must lie inside, or does where a branch of the program says so."""
+        if not self.checks:
+            return
+        if op in self.program.guarded:
+            condition, whole = self.program.guarded[op]
+            lists.producer.append(Choose(condition, (Verify(whole),), ()))
+        elif not place.bounded:
+            lists.producer.append(Verify(op))
 
     def _ring(self, wanted: Ring) -> str:
         """The name of a ring for some tiles: one of other regions, if there is one like it."""
@@ -322,6 +332,8 @@ class _Translation:
 
     def _matrix(self, op: Op, lists: _Lists) -> None:
         match op:
+            case CooperativeMatrixMulAdd() if is_outer(op):
+                self._outer(op, lists)
             case CooperativeMatrixMulAdd():
                 self._product(op, lists)
             case Constant():
@@ -333,6 +345,8 @@ class _Translation:
                 self._store(op, lists)
             case Reduce() | CooperativeMatrixCombine():
                 self._combine(op, op.a if isinstance(op, Reduce) else op.matrix, lists)
+            case CooperativeMatrixApply() if (parts := split(op)) is not None:
+                self._split(op, parts, lists)
             case _ if isinstance(op, _COMPONENTWISE):
                 (result,) = op.results
                 matrices = [v for v in op.operands if isinstance(v.type, CoopMatrix)]
@@ -340,6 +354,15 @@ class _Translation:
                 lists.consumers.append(Componentwise(op, self._register(result), operands))
             case _:
                 raise NoTileProgram(f"`{op.spec.word}` has no way with matrices of warpgroups", op.span)
+
+    def _split(self, op: CooperativeMatrixApply, parts: SplitApply, lists: _Lists) -> None:
+        """Two ways to compute components: tiles for which a condition holds everywhere do not ask it."""
+        result, operands = self._register(op.result), tuple(self._register(v) for v in op.matrices)
+        lists.consumers += map(Compute, parts.scalars)
+        whole: TileStep = Componentwise(parts.simpler, result, operands)
+        if parts.element is not None and self.spreads[op.result] is self.spreads[op.matrices[parts.element]]:
+            whole = Assign(result, operands[parts.element])
+        lists.consumers.append(Choose(parts.holds, (whole,), (Componentwise(op, result, operands),)))
 
     def _combine(self, op: Reduce | CooperativeMatrixCombine, source: Value, lists: _Lists) -> None:
         result, same = self._register(op.result), self._register(source)
@@ -351,13 +374,11 @@ class _Translation:
     def _fetch(self, op: CooperativeMatrixLoad | CooperativeMatrixLoadTensor, lists: _Lists) -> None:
         place = place_of(op, self.facts)
         self.out.stores.check_fetch(op, place)
-        if self.checks and not place.bounded:
-            lists.producer.append(Verify(op))
+        self._verify(op, place, lists)
         lists.consumers.append(Fetch(self._register(op.result), op))
 
     def _store(self, op: CooperativeMatrixStore | CooperativeMatrixStoreTensor, lists: _Lists) -> None:
-        if self.checks and not self.out.stores.places[op].bounded:
-            lists.producer.append(Verify(op))
+        self._verify(op, self.out.stores.places[op], lists)
         source = self._as_tile(op.matrix, lists) if _is_wide(op.matrix) else self._register(op.matrix)
         direct = self.loops > 0 or self.out.stores.is_direct(op)
         sent = None if direct else self.out.stores.sent(self, op, source, lists.consumers)
@@ -378,9 +399,27 @@ class _Translation:
             lists.consumers.append(Assign(sums, self._register(op.c)))
         lists.consumers += [Issue((TileProduct(sums, left, right, not start),)), Settle()]
 
+    def _outer(self, op: CooperativeMatrixMulAdd, lists: _Lists) -> None:
+        """A column by a row: component by component, and nothing but the column where the row has ones."""
+        result = self._register(op.result)
+        if self._constant(op.b) == 1 and self._constant_zero(op.c) and _component(op.a) == _component(op.result):
+            lists.consumers.append(Assign(result, self._register(op.a)))
+            return
+        operands = tuple(self._register(value) for value in (op.a, op.b, op.c))
+        lists.consumers.append(Componentwise(op, result, operands))
+
     def _constant_zero(self, value: Value) -> bool:
-        op = self.facts.definitions.get(value)
-        return isinstance(op, Constant) and op.value == 0
+        return self._constant(value) == 0
+
+    def _constant(self, value: Value) -> bool | int | float | complex | None:
+        """What all components of a matrix are, where the program says so."""
+        match self.facts.definitions.get(value):
+            case Constant(value=known):
+                return known
+            case Cast(a=a):
+                return self._constant(a)
+            case _:
+                return None
 
 
 def _is_scalar(op: For | If) -> bool:
@@ -393,6 +432,10 @@ def _is_scalar(op: For | If) -> bool:
 def _yielded(region: Region | None) -> Sequence[Value]:
     last = region.terminator if region is not None else None
     return last.values if isinstance(last, Yield) else ()
+
+
+def _component(value: Value) -> Number | None:
+    return value.type.component if isinstance(value.type, CoopMatrix) else None
 
 
 def _is_wide(value: Value) -> bool:

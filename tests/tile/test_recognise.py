@@ -9,9 +9,14 @@ import pytest
 import girih
 from girih.ir.core import Function
 from girih.kernels import texts
+from girih.ops.tile.arith import Constant
+from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.tile.budget import MOST_SHARED_BYTES, layout_of
 from girih.tile.form import (
     Await,
+    Choose,
+    Componentwise,
+    Compute,
     Deliver,
     Fetch,
     GiveBack,
@@ -177,6 +182,105 @@ def test_the_second_product_runs_while_rows_are_computed() -> None:
     assert first < second < waits[0] < waits[1]
     assert loop.body[waits[0]] == Settle(1)
     assert waits[1] - waits[0] > 6, "the rows stand between the two waits"
+
+
+def test_tiles_inside_of_a_mask_do_not_ask_it() -> None:
+    kernel = kernel_of(attention())
+    (loop,) = (step for step in walk(kernel.consumers.body) if isinstance(step, Repeat))
+    (masked,) = (step for step in loop.body if isinstance(step, Choose))
+    (whole,), (edge,) = masked.then, masked.otherwise
+    assert isinstance(whole, Componentwise) and isinstance(edge, Componentwise)
+    assert isinstance(whole.op, CooperativeMatrixApply) and isinstance(edge.op, CooperativeMatrixApply)
+    assert [op.spec.mnemonic for op in whole.op.body.ops] == ["mul", "yield"]
+    assert len(edge.op.body.ops) == 6
+
+
+def test_work_groups_that_take_longer_come_first() -> None:
+    assert not kernel_of(attention()).order.last_first
+    stop = "%stop = min %query, %end : index"
+    causal = (
+        attention().replace("    parallel {", f"    {stop}\n    parallel {{").replace("%zero, %end,", "%zero, %stop,")
+    )
+    assert kernel_of(causal).order.last_first
+
+
+MASK = """%asked = cooperative_matrix_apply (%r, %c, %x) = %product -> coopmatrix<f32x128x256,matrix_acc,work_group> {
+            $region
+        }
+        %rounded = cast %asked : coopmatrix<bf16x128x256,matrix_acc,work_group>
+        cooperative_matrix_store.both_checked %rounded, %C[%row, %column]"""
+
+
+def masked(condition: str) -> TileKernel:
+    """A product whose components count where a condition `%h` on row `%r`, column `%c` and `%n` holds."""
+    region = f"{condition}\n%none = constant 0.0 : f32\n%y = select %h, %x, %none : f32\nyield (%y)"
+    text = product(epilogue=MASK.replace("$region", region))
+    scalars = "%n = cast %k : i32\n    %flag = less_than %row, %k : bool"
+    return kernel_of(text.replace("    parallel {", f"    {scalars}\n    parallel {{"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "extremes"),
+    [
+        ("%h = less_than %c, %n : bool", [255]),
+        ("%h = greater_than %n, %c : bool", [255]),
+        ("%h = greater_than_equal %r, %c : bool", [255, 0]),
+        ("%s = sub %r, %c : i32\n%h = less_than_equal %s, %n : bool", [127, 0]),
+        ("%g = less_than %r, %n : bool\n%h = and %g, %flag : bool", [127]),
+        ("%g = less_than %x, %x : bool\n%f = less_than %r, %n : bool\n%h = or %f, %g : bool", [127]),
+        ("%g = not %flag : bool\n%h = or %g, %flag : bool", []),
+    ],
+)  # fmt: skip
+def test_masks_that_a_scalar_implies(condition: str, extremes: list[int]) -> None:
+    body = masked(condition).consumers.body
+    (choice,) = (step for step in body if isinstance(step, Choose))
+    assert choice.then == (), "components stay as they are"
+    known = [step.op.value for step in body if isinstance(step, Compute) and isinstance(step.op, Constant)]
+    assert [value for value in known[4:] if value is not False] == extremes
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "%h = less_than %x, %x : bool",
+        "%h = equal %r, %c : bool",
+        "%p = mul %r, %c : i32\n%h = less_than %p, %n : bool",
+        "%g = less_than %r, %n : bool\n%h = not %g : bool",
+        "%b = cast %r : i8\n%m = constant 3 : i8\n%h = less_than %b, %m : bool",
+    ],
+)
+def test_masks_that_every_component_asks(condition: str) -> None:
+    assert not any(isinstance(step, Choose) for step in masked(condition).consumers.body)
+
+
+# --- products of the library with matrices of the work-group ---------------------------------
+
+
+SCOPED = re.compile(r", matrix_(acc|a|b)>")
+
+
+def scoped(name: str, **definitions: object) -> TileKernel:
+    """A kernel of the library for subgroups, with its matrices held by the work-group."""
+    text = SCOPED.sub(r", matrix_\1, work_group>", texts.path(name).read_text(encoding="utf-8"))
+    (function,) = girih.parse(text, definitions=definitions).functions
+    return tile_kernel(function)
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm_epilogue"])
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_branches_between_checked_and_unchecked_loads(name: str, transpose_a: bool) -> None:
+    kernel = scoped(name, type="bf16", rows=128, columns=128, depth=64, transpose_a=transpose_a)
+    (loop,) = (step for step in kernel.producer.body if isinstance(step, Repeat))
+    guards = [step for step in loop.body if isinstance(step, Choose)]
+    assert [type(step) for guard in guards for step in guard.then] == [Verify, Verify]
+    assert sum(isinstance(step, Supply) for step in loop.body) == 1
+    assert kernel.rings[0].tile("left").by_rows is transpose_a
+
+
+def test_columns_that_products_with_ones_repeat() -> None:
+    kernel = scoped("attention", type="bf16", queries=128, keys=128, headdim=64, causal=True)
+    assert sum(isinstance(step, Issue) for step in walk(kernel.consumers.body)) == 4
+    assert kernel.order.last_first
 
 
 # --- what does not count ------------------------------------------------------------------------
