@@ -36,7 +36,7 @@ from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
 from girih.ir.types import GroupType, MemRef
 from girih.recursion import recursion_room
 
-__all__ = ["Progress", "launch"]
+__all__ = ["Progress", "geometry_of", "launch", "machine_values"]
 
 _FOLLOWED = 4
 """How many times a launch is run again in an order in which nobody waits."""
@@ -60,10 +60,10 @@ def launch(
     the end, also where findings are raised.
     """
     chosen = (choices or Choices()).again()
-    geometry = _geometry(function, grid, chosen, limits)
+    geometry = geometry_of(function, grid, chosen, limits)
     try:
         bound = bind(specifications(function), arguments)
-        values, scatters = _values(function, bound)
+        values, scatters = machine_values(function, bound)
     except MemoryError:
         raise _no_memory(function) from None
     run = Execution(function, geometry, values, chosen, DEFAULT_STEPS if max_steps is None else max_steps, races)
@@ -162,7 +162,7 @@ def _once_more(
 ) -> tuple[Sequence[Finding], set[tuple[Item, Item]]]:
     """What is found in another run on other copies of the arrays, and who may have waited for whom."""
     bound = bind(specifications(run.function), arguments)
-    values, _ = _values(run.function, bound)
+    values, _ = machine_values(run.function, bound)
     again = Execution(run.function, run.geometry, values, choices, run.max_steps)
     return _execute(again, None), again.hand_overs
 
@@ -189,7 +189,10 @@ def _no_memory(function: Function) -> LaunchError:
     return LaunchError([Diagnostic("bind.memory", message, function.span, hint=hint)])
 
 
-def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, limits: DeviceLimits) -> LaunchGeometry:
+def geometry_of(
+    function: Function, grid: tuple[int, int, int], choices: Choices, limits: DeviceLimits
+) -> LaunchGeometry:
+    """The sizes of a launch. Raises `LaunchError` where no subgroup size suits the kernel."""
     possible = possible_subgroup_sizes(function, limits)
     if not possible:
         raise LaunchError([no_subgroup_size(function, limits)])
@@ -203,7 +206,7 @@ def _geometry(function: Function, grid: tuple[int, int, int], choices: Choices, 
     return LaunchGeometry(grid, work_group_size, subgroup_size)
 
 
-def _values(
+def machine_values(
     function: Function, bound: Bound
 ) -> tuple[list[Array | MemRefValue | GroupValue | MapValue], list[tuple[GroupValue, list[Scatter]]]]:
     """The machine's values of the bound arguments, and for each group how its memory goes back to its members."""

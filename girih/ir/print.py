@@ -45,6 +45,10 @@ class InstructionPrinter:
         """The name of a value that is defined here, or a literal."""
         return self._printer._value(value)
 
+    def knows(self, value: Value) -> bool:
+        """Whether a value is defined here."""
+        return value in self._printer.names
+
     def text(self, op: Op, indent: str = "") -> str:
         """The text of an instruction; lines of its regions are indented by as much and more."""
         return self._printer._op(op, indent, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from girih.ir.core import Value
 from girih.ir.print import INDENT, InstructionPrinter
 from girih.tile.budget import layout_of
 from girih.tile.form import (
@@ -58,6 +59,30 @@ def show(kernel: TileKernel) -> str:
     return "\n".join(lines) + "\n"
 
 
+class StepWords:
+    """The first lines of steps and the names of scalars as `show` has them, for whoever tells of them one by one."""
+
+    def __init__(self, kernel: TileKernel) -> None:
+        self._lines: dict[int, str] = {}
+        self._printers: list[InstructionPrinter] = []
+        for crew in (kernel.producer, kernel.consumers):
+            steps = _StepLines(_printer(kernel))
+            list(steps.lines(crew.body, ""))
+            self._lines.update(steps.first)
+            self._printers.append(steps.printer)
+
+    def of(self, step: TileStep) -> str:
+        """The first line of a step of the kernel."""
+        return self._lines[id(step)].removesuffix(" {")
+
+    def name(self, value: Value) -> str:
+        """The name of a scalar."""
+        for printer in self._printers:
+            if printer.knows(value):
+                return printer.name(value)
+        return f"%{value.name}"
+
+
 def _order(kernel: TileKernel) -> str:
     order = kernel.order
     words = ["persistent" if order.persistent else "one work-group each"]
@@ -80,34 +105,44 @@ def _tile(tile: SharedTile) -> str:
 
 
 def _crew(kernel: TileKernel, name: str, crew: WarpgroupRole) -> list[str]:
+    head = f"{INDENT}{name}, {crew.registers} registers {{"
+    return [head, *_StepLines(_printer(kernel)).lines(crew.body, INDENT * 2), INDENT + "}"]
+
+
+def _printer(kernel: TileKernel) -> InstructionPrinter:
     printer = InstructionPrinter()
     for parameter in kernel.function.parameters:
         printer.define(parameter.value)
-    head = f"{INDENT}{name}, {crew.registers} registers {{"
-    return [head, *_StepLines(printer).lines(crew.body, INDENT * 2), INDENT + "}"]
+    return printer
 
 
 class _StepLines:
-    """The lines of the steps of a role."""
+    """The lines of the steps of a role; `first` has the first line of each, by its identity."""
 
     def __init__(self, printer: InstructionPrinter) -> None:
         self.printer = printer
+        self.first: dict[int, str] = {}
 
     def lines(self, steps: Steps, indent: str) -> Iterator[str]:
         for step in steps:
-            match step:
-                case Repeat():
-                    yield from self._repeat(step, indent)
-                case Choose():
-                    yield from self._choose(step, indent)
-                case Supply():
-                    yield f"{indent}supply {step.ring}"
-                    yield from (indent + INDENT + self._copy(copy) for copy in step.copies)
-                case Issue():
-                    yield f"{indent}issue"
-                    yield from (indent + INDENT + _product(product) for product in step.products)
-                case _:
-                    yield indent + self._line(step, indent)
+            for line in self._lines_of(step, indent):
+                self.first.setdefault(id(step), line.strip())
+                yield line
+
+    def _lines_of(self, step: TileStep, indent: str) -> Iterator[str]:
+        match step:
+            case Repeat():
+                yield from self._repeat(step, indent)
+            case Choose():
+                yield from self._choose(step, indent)
+            case Supply():
+                yield f"{indent}supply {step.ring}"
+                yield from (indent + INDENT + self._copy(copy) for copy in step.copies)
+            case Issue():
+                yield f"{indent}issue"
+                yield from (indent + INDENT + _product(product) for product in step.products)
+            case _:
+                yield indent + self._line(step, indent)
 
     def _repeat(self, step: Repeat, indent: str) -> Iterator[str]:
         name = self.printer.name

@@ -74,8 +74,10 @@ def product(slots: int = 4) -> TileKernel:
     sums = CoopMatrix(F32, ROWS, COLUMNS, Use.ACC, MatrixScope.WORK_GROUP)
     inside = RegionBuilder(TILE_LANGUAGE, RegionKind.SPMD)
     (empty,) = inside.add("constant", sums, value=0.0)
-    inside.add("cast", replace(sums, component=BF16), a=empty)
+    (rounded,) = inside.add("cast", replace(sums, component=BF16), a=empty)
     clear, rounding = inside.ops
+    inside.add("cooperative_matrix_store", matrix=rounded, memory=c.value, row=column, column=row, transpose=True)
+    ops.add("parallel", body=inside.region())
 
     left = SharedTile("b", BF16, ROWS, DEPTH, by_rows=True, swizzle=128)
     right = SharedTile("a", BF16, DEPTH, COLUMNS, by_rows=True, swizzle=128, offset=left.bytes)

@@ -31,13 +31,15 @@ hand_on_by_themselves(CooperativeMatrixApply)
 
 
 @contextmanager
-def components(machine: Machine, count: int, columns: int, *, of_work_group: bool, each: int = 1) -> Iterator[None]:
+def components(
+    machine: Machine, count: int, columns: int, *, of_work_group: bool, each: int = 1, first: int = 0
+) -> Iterator[None]:
     """A context in which each subgroup, or each work-group, has `count` work-items, `each` for one component.
 
-    Components are numbered row by row, `columns` of them in a row.
+    Components are numbered row by row from row `first` on, `columns` of them in a row.
     """
     before = machine.lanes, machine.subgroups, machine.component_of
-    machine.lanes, machine.component_of = count, lambda item: divmod(item // each, columns)
+    machine.lanes, machine.component_of = count, lambda item: divmod(first * columns + item // each, columns)
     if of_work_group:
         machine.subgroups = 1
     yield
@@ -74,25 +76,31 @@ def as_items(matrix: Array) -> Array:
 @meaning(CooperativeMatrixApply)
 def apply(machine: Machine, op: CooperativeMatrixApply) -> None:
     """Execute the region with one work-item for each component of the matrices."""
+    machine.set(op.result, applied(machine, op, range(matrix_type(op.result).rows)))
+    mark(machine, op.result, _undefined_component(machine, op))
+
+
+def applied(machine: Machine, op: CooperativeMatrixApply, rows: range) -> Array:
+    """Some rows, one after the other, of the result of an `apply`; the machine has these rows of its matrices."""
     type_ = matrix_type(op.result)
     axes = axes_of(type_)
     mask = machine.together(op, axes)
-    count = type_.rows * type_.columns
+    shape = len(rows), type_.columns
+    count = len(rows) * type_.columns
     numbers = np.arange(count, dtype=np.int32)[None, None, :]
-    machine.env[op.row] = numbers // np.int32(type_.columns)
+    machine.env[op.row] = np.int32(rows.start) + numbers // np.int32(type_.columns)
     machine.env[op.column] = numbers % np.int32(type_.columns)
     for element, matrix in zip(op.elements, op.matrices, strict=True):
         held = machine.array(matrix)
-        machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *type_.shape)))
+        machine.env[element] = as_items(np.broadcast_to(held, (*held.shape[:2], *shape)))
         mark(machine, element, machine.undefined.get(matrix))
     holders = components_held(machine, type_)
-    items = components(machine, count, type_.columns, of_work_group=type_.of_work_group)
+    items = components(machine, count, type_.columns, of_work_group=type_.of_work_group, first=rows.start)
     with shared_outside(machine, op, axes), items, holders:
         machine.under(mask, op.body)
         (result,) = yielded(machine, op.body)
     full = np.broadcast_to(result, (*result.shape[:2], count))
-    machine.set(op.result, full.reshape(*result.shape[:2], *type_.shape))
-    mark(machine, op.result, _undefined_component(machine, op))
+    return full.reshape(*result.shape[:2], *shape)
 
 
 def _undefined_component(machine: Machine, op: CooperativeMatrixApply) -> Mask | None:

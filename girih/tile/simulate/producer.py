@@ -1,0 +1,83 @@
+"""The producer: fills slots of rings by the copy engine, and checks accesses."""
+
+from __future__ import annotations
+
+from girih.ir.core import Op
+from girih.tile.form import BoxPiece, Copy, Ring, Supply, TileStep, Verify
+from girih.tile.simulate.accesses import Loads, Stores, accessed, finding
+from girih.tile.simulate.copies import EncodedMap
+from girih.tile.simulate.engine import Ending, RoleSteps, Wait
+from girih.tile.simulate.role import CtaRun, RingRun, RoleRun
+
+
+class ProducerRun(RoleRun):
+    """The producer of a CTA in execution. `supplies` counts the slots of each ring since the kernel began."""
+
+    def __init__(self, cta: CtaRun) -> None:
+        super().__init__("the producer", cta, cta.launch.kernel.producer.body)
+        self.supplies = dict.fromkeys(cta.rings, 0)
+
+    def begin(self) -> None:
+        """Begin a work-group."""
+        self._before = dict(self.supplies)
+
+    def end(self) -> None:
+        """Nothing: what a producer has started is awaited by consumers."""
+
+    def counts(self) -> dict[str, int]:
+        """How often the work-group supplied each ring."""
+        return {ring: count - self._before[ring] for ring, count in self.supplies.items()}
+
+    def step(self, step: TileStep) -> RoleSteps:
+        """A step of a producer."""
+        match step:
+            case Supply():
+                yield None
+                yield from self._supply(step)
+            case Verify(op):
+                self._verify(op)
+            case _:
+                raise self.fault("form", "this is no step of a producer")
+
+    def _supply(self, step: Supply) -> RoleSteps:
+        ring, run = self.kernel.ring(step.ring), self.cta.rings[step.ring]
+        number = self.supplies[step.ring]
+        phase, slot = divmod(number, ring.slots)
+        full, empty = run.full[slot], run.empty[slot]
+        yield Wait(
+            lambda: empty.passed(phase - 1), lambda: f"waits until a slot of {ring.name} is empty ({empty.state()})"
+        )
+        self.supplies[step.ring] += 1
+        run.marks[number] = mark = self.cta.shared.mark()
+        full.arrive(expected_bytes=sum(tile.bytes for tile in ring.tiles))
+        begin = run.begin + slot * ring.slot_bytes
+        for copy in step.copies:
+            for piece in copy.pieces:
+                self._start(ring, run, slot, begin, copy, piece, mark)
+
+    def _start(self, ring: Ring, run: RingRun, slot: int, begin: int, copy: Copy, piece: BoxPiece, mark: int) -> None:
+        map_, tile = self.cta.launch.maps[copy.map], ring.tile(copy.tile)
+        coordinates = self.place(copy.at, piece.moved)
+        where, group = f"{self.where}: the copy of {copy.tile}", self.work_group
+
+        def arrive() -> None:
+            _load(self.cta, map_, coordinates, begin + tile.offset + piece.offset, mark, group)
+            run.full[slot].came(map_.box_bytes)
+
+        self.cta.running.start((where, ring.name, mark, piece), Ending(f"copies to {ring.name}", where, arrive))
+
+    def _verify(self, op: Op) -> None:
+        """Find what is wrong with an access, or with a view."""
+        with finding(self.machine, self.cta.launch.findings):
+            if isinstance(op, Loads | Stores):
+                accessed(self.machine, op)
+            else:
+                self.execute(op)
+
+
+def _load(cta: CtaRun, map_: EncodedMap, coordinates: list[int], address: int, mark: int, group: int) -> None:
+    """Bring a box into shared memory."""
+    values, places, sources = map_.load(coordinates, address)
+    cta.stored.check(map_.memory, sources, group, -2, "a copy reads")
+    cta.shared.bytes[places] = values
+    cta.shared.filled[places] = mark

@@ -1,0 +1,232 @@
+"""Tile kernels in the simulator: they compute what the interpreter computes, whoever goes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from girih.diagnostics import KernelError
+from girih.interpreter.launch import launch
+from girih.ir.core import Function
+from girih.tile.form import TileKernel, WorkOrder
+from girih.tile.recognise import tile_kernel
+from girih.tile.simulate.barriers import PhaseBarrier
+from girih.tile.simulate.copies import IllegalMap
+from girih.tile.simulate.engine import WAYS, Interleaving, interleavings
+from girih.tile.simulate.faults import RULES, ScheduleFault
+from girih.tile.simulate.launch import simulate
+from girih.tile.simulate.order import work_of
+from tests.tile import kernels
+from tests.tile.programs import STORE, attention, function_of, product
+from tests.tile.test_recognise import SCALED, of_library
+
+Array = NDArray[Any]
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def whole(*shape: int, seed: int = 0, dtype: Any = BF16) -> Array:
+    """Small whole numbers, of which sums of products are exact in f32."""
+    return np.asfortranarray(np.random.default_rng([seed, *shape]).integers(-4, 5, shape).astype(dtype))
+
+
+def normal(*shape: int, seed: int = 0, dtype: Any = BF16) -> Array:
+    """Numbers around 0."""
+    return np.asfortranarray(np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype))
+
+
+def same_as_interpreter(
+    function: Function, kernel: TileKernel, grid: tuple[int, int, int], arguments: list[Any], *, seeds: int = 3
+) -> None:
+    """Check that each interleaving leaves the bits in the last array argument that the interpreter leaves there."""
+    (out,) = (k for k, one in enumerate(function.parameters) if one.name in ("C", "O"))
+    expected = [argument.copy(order="K") if k == out else argument for k, argument in enumerate(arguments)]
+    launch(function, grid, expected)
+    for interleaving in interleavings(seeds):
+        found = [argument.copy(order="K") if k == out else argument for k, argument in enumerate(arguments)]
+        simulate(kernel, grid, found, interleaving)
+        assert found[out].tobytes() == expected[out].tobytes(), interleaving
+
+
+def blank(*shape: int, dtype: Any = BF16) -> Array:
+    """An array that a kernel is to write."""
+    return np.full(shape, 77, dtype, order="F")
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def test_a_product_by_hand() -> None:
+    a, b, c = whole(264, 136), whole(136, 136), blank(264, 136)
+    expected = (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16)
+    for interleaving in interleavings(3):
+        c[...] = 77
+        simulate(kernels.product(), (2, 2, 1), (a, b, c), interleaving)
+        assert (c == expected).all()
+
+
+TURNED_STORE = STORE.replace("store.both", "store.t.both").replace("[%row, %column]", "[%column, %row]")
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("epilogue", [STORE, TURNED_STORE])
+def test_a_product_in_every_order(transpose_a: bool, transpose_b: bool, epilogue: str) -> None:
+    text = product(rows=64, columns=64, depth=32, transpose_a=transpose_a, transpose_b=transpose_b, epilogue=epilogue)
+    function = function_of(text)
+    m, n, k = 136, 72, 88
+    a, b = whole(*((k, m) if transpose_a else (m, k))), whole(*((n, k) if transpose_b else (k, n)))
+    c = blank(*((n, m) if epilogue is TURNED_STORE else (m, n)))
+    same_as_interpreter(function, tile_kernel(function), (3, 2, 1), [a, b, c], seeds=1)
+
+
+def test_sums_of_nothing() -> None:
+    function = function_of(product(rows=64, columns=64, depth=32))
+    same_as_interpreter(function, tile_kernel(function), (1, 1, 1), [whole(64, 0), whole(0, 64), blank(64, 64)])
+
+
+@pytest.mark.parametrize(("type", "sum", "depth"), [("f16", "f32", 32), ("i8", "i32", 64)])
+def test_products_of_other_types(type: str, sum: str, depth: int) -> None:
+    dtype = {"f16": np.float16, "i8": np.int8}[type]
+    text = product(type=type, sum=sum, rows=128, columns=64, depth=depth, transpose_a=type == "i8")
+    function = function_of(text)
+    a = whole(*((160, 144) if type == "i8" else (144, 160)), dtype=dtype)
+    same_as_interpreter(
+        function, tile_kernel(function), (2, 2, 1), [a, whole(160, 80, dtype=dtype), blank(144, 80, dtype=dtype)]
+    )
+
+
+def test_a_scaled_sum() -> None:
+    text = product(epilogue=SCALED).replace("@product(", "@product(%alpha: f32, %beta: f32, ")
+    function = function_of(text)
+    arguments = [np.float32(0.5), np.float32(-2), whole(144, 72), whole(72, 264), whole(144, 264, seed=1)]
+    same_as_interpreter(function, tile_kernel(function), (2, 2, 1), arguments)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(200, 100), (136, 8), (8, 264)])
+def test_attention(queries: int, keys: int) -> None:
+    function = function_of(attention(length=64, keys=32))
+    q, k, v = normal(64, queries, 2), normal(64, keys, 2, seed=1), normal(64, keys, 2, seed=2)
+    arguments = [q, k, v, blank(64, queries, 2), np.float32(0.3)]
+    same_as_interpreter(function, tile_kernel(function), (-(-queries // 128), 2, 1), arguments, seeds=2)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_the_library(causal: bool) -> None:
+    function = of_library("attention_work_group", queries=128, keys=32, headdim=64, type="bf16", causal=causal)
+    q, k, v = normal(64, 136, 2), normal(64, 72, 1, seed=1), normal(64, 72, 1, seed=2)
+    found, expected, scale = blank(64, 136, 2), blank(64, 136, 2), np.float32(0.3)
+    launch(function, (2, 2, 1), (q, k, v, expected, scale))
+    for interleaving in interleavings(2):
+        simulate(tile_kernel(function), (2, 2, 1), (q, k, v, found, scale), interleaving)
+        # Rows are added up over the same numbers in another order, as the language leaves open.
+        np.testing.assert_allclose(found.astype(np.float32), expected.astype(np.float32), rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("shape", [(128, 128, 64), (136, 72, 40), (256, 8, 200)])
+def test_a_product_of_the_library(shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    function = of_library("gemm_work_group", type="bf16", result="bf16", rows=128, columns=128, depth=32)
+    same_as_interpreter(
+        function, tile_kernel(function), (-(-m // 128), -(-n // 128), 1), [whole(m, k), whole(k, n), blank(m, n)]
+    )
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+def test_findings_are_those_of_the_interpreter() -> None:
+    function = function_of(product(checked="", rows=64, columns=64, depth=32))
+    arrays = [whole(136, 40), whole(40, 72), blank(136, 72)]
+    with pytest.raises(KernelError) as expected:
+        launch(function, (3, 2, 1), arrays)
+    for interleaving in interleavings(2):
+        with pytest.raises(KernelError) as found:
+            simulate(tile_kernel(function), (3, 2, 1), arrays, interleaving)
+        assert {(one.code, one.span, one.argument) for one in found.value.findings} == {
+            (one.code, one.span, one.argument) for one in expected.value.findings
+        }
+    assert (arrays[2] == 77).all(), "the arrays stay as they were"
+
+
+def test_illegal_maps_are_refused() -> None:
+    function = function_of(product(rows=64, columns=64, depth=32))
+    with pytest.raises(IllegalMap, match=r"(?s)map0: .*multiple of 16"):
+        simulate(tile_kernel(function), (1, 1, 1), (whole(60, 32), whole(32, 64), blank(60, 64)))
+
+
+# --- who goes first -------------------------------------------------------------------------------
+
+
+def test_interleavings_differ() -> None:
+    text = product(rows=64, columns=64, depth=32)
+    kernel = tile_kernel(function_of(text))
+    arrays = (whole(64, 128), whole(128, 64), blank(64, 64))
+    begun = {}
+    for interleaving in interleavings(3):
+        seen: list[str] = []
+        simulate(kernel, (1, 1, 1), arrays, interleaving, told=seen.append)
+        begun[interleaving] = tuple(seen)
+    assert len(set(begun.values())) == len(begun)
+    assert [one.way for one in begun][: len(WAYS)] == list(WAYS)
+    early, late = begun[Interleaving("early")], begun[Interleaving("late")]
+    copies = "copies to ring0 end"
+    assert "the producer" not in early[early.index(copies) : early.index(copies) + early.count(copies) // 4]
+    roles = set(late[: late.index(copies)])
+    assert roles == {"the producer", "consumer 0"}, "nothing ends as long as somebody can go on"
+
+
+def test_every_work_group_is_executed_once() -> None:
+    for grid in [(1, 1, 1), (7, 3, 2), (9, 5, 1), (2, 8, 1)]:
+        for group in (1, 2, 4, 8):
+            for ctas in (1, 3, 100):
+                for order in (WorkOrder(group=group), WorkOrder(False, group, True)):
+                    work = [place for one in work_of(order, grid, ctas) for place in one]
+                    places = {(x, y, z) for x in range(grid[0]) for y in range(grid[1]) for z in range(grid[2])}
+                    assert len(work) == len(places)
+                    assert set(work) == places
+
+
+def test_the_order_of_work_groups() -> None:
+    (work,) = work_of(WorkOrder(group=2), (3, 2, 1), 1)
+    assert work == [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (2, 0, 0), (2, 1, 0)]
+    first, second = work_of(WorkOrder(last_first=True), (2, 2, 1), 2)
+    assert first == [(1, 0, 0), (0, 0, 0)]
+    assert second == [(1, 1, 0), (0, 1, 0)]
+
+
+# --- barriers -------------------------------------------------------------------------------------
+
+
+def test_a_phase_is_over_when_all_arrived_and_all_bytes_came() -> None:
+    barrier = PhaseBarrier("`full`", 2)
+    barrier.arrive(expected_bytes=64)
+    barrier.came(32)
+    barrier.arrive()
+    assert not barrier.passed(0)
+    assert barrier.state() == "`full` lacks 32 bytes in its phase 0"
+    barrier.came(32)
+    assert barrier.passed(0)
+    assert not barrier.passed(1)
+    assert barrier.state() == "`full` lacks 2 of 2 arrivals in its phase 1"
+
+
+def test_a_wait_that_another_phase_ends_is_told() -> None:
+    barrier = PhaseBarrier("`empty`", 1)
+    assert barrier.passed(-1), "the slots of a new ring are empty"
+    barrier.arrive()
+    barrier.arrive()
+    with pytest.raises(ScheduleFault, match="2 phases are over when the end of phase 0 is waited") as found:
+        barrier.passed(0)
+    assert found.value.rule == "phase"
+    assert found.value.expected == RULES["phase"]
+    with pytest.raises(ScheduleFault, match="2 phases are over when the end of phase -1 is waited for"):
+        barrier.passed(-1)
+    waiting = PhaseBarrier("`full`", 1)
+    waiting.missing = 16
+    waiting.arrive()
+    with pytest.raises(ScheduleFault, match="more than 1 arrived in one phase"):
+        waiting.arrive()
