@@ -185,8 +185,9 @@ ROOMS = {
     "back.llvm.nvptx.collective": Room(
         (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "back.llvm.nvptx.matrix")
     ),
+    "back.llvm.nvptx.tile": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "tile.*")),
     "back.llvm.nvptx": Room(
-        (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.assemble", "back.llvm.nvptx"), ("llvmlite",)
+        (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.assemble", "back.llvm.nvptx", "tile.*"), ("llvmlite",)
     ),
     # SPIR-V: shader code is recorded through the lowerings for one lane, and written as a module or as GLSL.
     "back.spirv.code": Room((*WORDS, "back.llvm.emit")),

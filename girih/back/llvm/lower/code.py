@@ -131,6 +131,8 @@ class KernelCode(Executing):
     """What `leave` can go to from here, from outside to inside (`girih.back.llvm.lower.device.control`)."""
     reached: bool = True
     """Whether the code here is reached at all: an instruction before it may be left by all."""
+    goes_on: bool = False
+    """Whether code goes on behind a finding; otherwise what `leave` writes ends the block."""
 
     @property
     def contract(self) -> bool:
@@ -297,7 +299,9 @@ class KernelCode(Executing):
         exactly: Callable[[], Operand] | None = None,
         member: Scalar | None = None,
     ) -> None:
-        """Stop the launch with a finding if `bad`, one `i1` or one per lane, holds for an active work-item.
+        """Report a finding if `bad`, one `i1` or one per lane, holds for an active work-item.
+
+        The launch stops then, unless the code `goes_on`.
 
         If `bad` is one condition for all lanes, `exactly` gives the first lane for which it holds. `member` is the
         number that stands for `MEMBER` in the texts.
@@ -320,7 +324,7 @@ class KernelCode(Executing):
             values = [self._picked(held, lane) for held in told]
             self.leave(number, lane if component is None else self._picked(component, lane), values)
 
-        w.unlikely(w.any(bad) if many else bad, report)
+        w.unlikely(w.any(bad) if many else bad, report, returns=self.goes_on)
 
     def site(
         self,

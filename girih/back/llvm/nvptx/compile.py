@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
-from girih.analysis.effects import roots_of, written_parameters
 from girih.analysis.prints import prints_of
 from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.emit.debug import DebugInfo
 from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.lower.code import ExecutionPlace
-from girih.back.llvm.lower.launch.parameters import bind_parameters, promised_alignment, slot, slot_count
-from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, RECORD_SLOT
+from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
+from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.nvptx.assemble import ptx_of
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.code import CudaCode, array_begin
 from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
 from girih.back.llvm.nvptx.machine.names import entry_name
+from girih.back.llvm.nvptx.machine.pointers import changing_parameters, declared_pointer, pointer_slots, take_pointers
 from girih.back.llvm.nvptx.machine.sizes import geometry_for
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.matrix.table import with_matrices
@@ -29,12 +28,9 @@ from girih.back.llvm.nvptx.tensor_map import places
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
-from girih.ir.core import Function, Parameter, Value
+from girih.ir.core import Function
 from girih.ir.limits import DEFAULT_LIMITS, DeviceLimits
-from girih.ir.types import MemRef
 from girih.lazy_dataclass import dataclass
-from girih.ops.tile.coopmatrix import CooperativeMatrixAtomicLoad
-from girih.ops.tile.memory import AtomicLoad
 from girih.recursion import recursion_room
 
 _ARRAY_ALIGNMENT = 128
@@ -92,8 +88,11 @@ def _lowered(
     entry = entry_name(function)
     module = ModuleText({})
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
-    pointers, changing = _pointers(function), _changing(function)
-    listed = [_declared(function.parameters[number], number, variant, changing) for number in pointers.values()]
+    pointers, changing = pointer_slots(function), changing_parameters(function)
+    listed = [
+        declared_pointer(function.parameters[number], number, changing, disjoint=variant.disjoint)
+        for number in pointers.values()
+    ]
     by_value = f'ptr byval([{_LENGTH} x i8]) align {places.alignment(function)} "nvvm.grid_constant" %arguments'
     header = (
         f"define ptx_kernel void @{entry}({', '.join([by_value, *listed])}) "
@@ -133,7 +132,7 @@ def _lowered(
         slot=here.slot,
     )
     slots = bind_parameters(code, arguments, narrow=variant.narrow)
-    _take_pointers(code, pointers.values(), changing if variant.disjoint else set())
+    take_pointers(code, pointers.values(), changing if variant.disjoint else set())
     if prints_of(function).sites:
         code.prints, code.print_step = slot(w, arguments, slots, "ptr"), w.alloca("i64", 1)
         w.store(integer(0), code.print_step, 8)
@@ -182,47 +181,6 @@ def _refuse_too_large(function: Function, kernel: PtxKernel, architecture: Nvidi
 
 _LENGTH = "<parameter bytes>"
 """What stands in the text for the number of the parameter's bytes until that is known; no name of a kernel has it."""
-
-_POINTER = "pointer"
-"""The names of parameters that are addresses begin so."""
-
-
-def _pointers(function: Function) -> dict[int, int]:
-    """The slots with the addresses of memrefs, and the numbers of the parameters that these are."""
-    found: dict[int, int] = {}
-    here = FIRST_PARAMETER
-    for number, parameter in enumerate(function.parameters):
-        if isinstance(parameter.type, MemRef):
-            found[here] = number
-        here += slot_count(parameter.type)
-    return found
-
-
-def _take_pointers(code: CudaCode, numbers: Iterable[int], changing: set[Value]) -> None:
-    """Let memrefs begin at the addresses that are parameters; those of what others may change are given away."""
-    for number in numbers:
-        value = code.function.parameters[number].value
-        pointer = Val(f"%{_POINTER}{number}", "ptr")
-        code.set(value, replace(code.memref(value), pointer=pointer))
-        if value in changing:
-            code.writer.give_away(pointer)
-
-
-def _changing(function: Function) -> set[Value]:
-    """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
-    roots = roots_of(function)
-    loads = [op for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)]
-    atomic = {roots[value] for op in loads for value in op.operands if value in roots}
-    return written_parameters(function) | atomic
-
-
-def _declared(parameter: Parameter, number: int, variant: CudaVariant, changing: set[Value]) -> str:
-    """The declaration of the address of a memref, with what LLVM may know of it."""
-    assert isinstance(parameter.type, MemRef)
-    words = ["ptr"]
-    if variant.disjoint:
-        words += ["noalias", *([] if parameter.value in changing else ["readonly"])]
-    return " ".join([*words, f"align {promised_alignment(parameter, parameter.type)}", f"%{_POINTER}{number}"])
 
 
 def _lay_out(code: CudaCode) -> int:

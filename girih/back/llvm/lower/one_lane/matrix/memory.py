@@ -115,7 +115,7 @@ def checked_window(
     memref = shared_memory(code, op, "memory", memory)
     numbers = zip(("row", "column"), place, strict=True)
     tile = TileBounds(code, op, memref, [code.agreed(op, name, code.index(value))[0] for name, value in numbers], type)
-    _report(code, tile)
+    report_missing(code, tile)
     w = code.w
     pointer = w.at(memref.pointer, w.mul(tile.first(), type.component.size))
     rows, columns = tile.steps()
@@ -127,7 +127,7 @@ def checked_window(
     return PrivateWindow(pointer, (rows, columns), (ranges[0], ranges[1]), whole)
 
 
-def _report(code: OneLaneCode, tile: TileBounds) -> None:
+def report_missing(code: OneLaneCode, tile: TileBounds) -> None:
     """Name the first element that is missing; where it is, only matters where one is."""
     if not code.checks:
         return

@@ -1,0 +1,57 @@
+"""The addresses of memrefs as parameters of their own: of these alone LLVM can know that they share no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from girih.analysis.effects import roots_of, written_parameters
+from girih.back.llvm.emit.text import Val
+from girih.back.llvm.lower.launch.parameters import promised_alignment, slot_count
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
+from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.ir.core import Function, Parameter, Value
+from girih.ir.types import MemRef
+from girih.ops.tile.coopmatrix import CooperativeMatrixAtomicLoad
+from girih.ops.tile.memory import AtomicLoad
+
+_POINTER = "pointer"
+"""The names of parameters that are addresses begin so."""
+
+
+def pointer_slots(function: Function) -> dict[int, int]:
+    """The slots with the addresses of memrefs, and the numbers of the parameters that these are."""
+    found: dict[int, int] = {}
+    here = FIRST_PARAMETER
+    for number, parameter in enumerate(function.parameters):
+        if isinstance(parameter.type, MemRef):
+            found[here] = number
+        here += slot_count(parameter.type)
+    return found
+
+
+def take_pointers(code: CudaCode, numbers: Iterable[int], changing: set[Value]) -> None:
+    """Let memrefs begin at the addresses that are parameters; those of what others may change are given away."""
+    for number in numbers:
+        value = code.function.parameters[number].value
+        pointer = Val(f"%{_POINTER}{number}", "ptr")
+        code.set(value, replace(code.memref(value), pointer=pointer))
+        if value in changing:
+            code.writer.give_away(pointer)
+
+
+def changing_parameters(function: Function) -> set[Value]:
+    """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
+    roots = roots_of(function)
+    loads = [op for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)]
+    atomic = {roots[value] for op in loads for value in op.operands if value in roots}
+    return written_parameters(function) | atomic
+
+
+def declared_pointer(parameter: Parameter, number: int, changing: set[Value], *, disjoint: bool) -> str:
+    """The declaration of the address of a memref, with what LLVM may know of it."""
+    assert isinstance(parameter.type, MemRef)
+    words = ["ptr"]
+    if disjoint:
+        words += ["noalias", *([] if parameter.value in changing else ["readonly"])]
+    return " ".join([*words, f"align {promised_alignment(parameter, parameter.type)}", f"%{_POINTER}{number}"])

@@ -1,0 +1,237 @@
+"""The consumers of a tile program: warpgroups that multiply, compute and store."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import field
+
+from girih.back.llvm.emit.text import Val
+from girih.back.llvm.nvptx.tile import components, memory
+from girih.back.llvm.nvptx.tile.components import HeldMatrix
+from girih.back.llvm.nvptx.tile.flow import sources_of
+from girih.back.llvm.nvptx.tile.products import PlacedFactor, ProductCode
+from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
+from girih.back.llvm.nvptx.tile.role import TileRole
+from girih.back.llvm.nvptx.tile.staging import StagedPart, lane_and_warp
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile.coopmatrix import MatrixAccess
+from girih.tile.form import (
+    Assign,
+    Await,
+    Combine,
+    Componentwise,
+    Deliver,
+    Fetch,
+    GiveBack,
+    Issue,
+    PassTurn,
+    Reclaim,
+    Send,
+    Settle,
+    Stage,
+    TakeTurn,
+    TileFactor,
+    TileProduct,
+    TileStep,
+    walk,
+)
+
+_OWN_BARRIERS = 1
+"""The number of the named barrier of consumer 0; those of the others follow, then those for turns (PTX ISA "bar")."""
+
+
+@dataclass(slots=True)
+class Consumer(TileRole):
+    """A consumer, whose code is being written; all execute the same."""
+
+    sources: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The left factors in registers, each with the registers that it is computed from."""
+
+    def prepare(self) -> None:
+        """Write what comes before the first work-group."""
+        body = self.code.kernel.consumers.body
+        steps = [step for step in walk(body) if isinstance(step, Issue)]
+        left = frozenset(p.left for step in steps for p in step.products if isinstance(p.left, str))
+        self.sources = sources_of(body, left)
+        if self._has_turns:
+            w = self.code.w
+            with w.when(w.compare("eq", self.code.consumer, word(self.code.consumers - 1))):
+                self.ptx.pass_by(self._turn(0), 2 * WARPGROUP)
+
+    def finish(self) -> None:
+        """Write what comes after the last work-group."""
+        w = self.code.w
+        if self._has_turns:
+            with w.when(w.compare("eq", self.code.consumer, word(0))):
+                self.ptx.meet(self._turn(0), 2 * WARPGROUP)
+        if self.code.kernel.stagings:
+            with self.by_one():
+                self.ptx.wait_for_stores(read=False)
+
+    @property
+    def _has_turns(self) -> bool:
+        steps = walk(self.code.kernel.consumers.body)
+        return self.code.consumers > 1 and any(isinstance(step, TakeTurn) for step in steps)
+
+    def by_one(self) -> AbstractContextManager[None]:
+        """A context for what one thread of the consumer does."""
+        w = self.code.w
+        thread = w.binary("and", w.convert("trunc", self.code.thread, "i32"), word(WARPGROUP - 1))
+        return w.when(w.compare("eq", thread, word(0)))
+
+    def step(self, step: TileStep) -> None:
+        match step:
+            case Await(ring):
+                self._await(ring)
+            case GiveBack(ring, keep):
+                self._give_back(ring, keep)
+            case Issue(products):
+                self._issue(products)
+            case Settle(pending):
+                self._settle(pending)
+            case Reclaim() | Stage() | Send():
+                self._store_step(step)
+            case TakeTurn() if self._has_turns:
+                self.ptx.meet(self._turn(self.code.consumer), 2 * WARPGROUP)
+            case PassTurn() if self._has_turns:
+                self.ptx.pass_by(self._turn(self._next()), 2 * WARPGROUP)
+            case TakeTurn() | PassTurn():
+                return
+            case _:
+                self._matrix_step(step)
+
+    # --- rings ---------------------------------------------------------------------------
+
+    def _await(self, name: str) -> None:
+        parity = self.rings[name].parity
+        slot = self.advance(name)
+        self.ptx.wait(self.barrier(self.code.places.full[name], slot), parity)
+        place = self.rings[name]
+        self._hold(name, self.code.w.add(place.held, word(1)))
+
+    def _hold(self, name: str, count: Val) -> None:
+        place = self.rings[name]
+        self.rings[name] = type(place)(place.slot, place.parity, count, place.last)
+
+    def _give_back(self, name: str, keep: int) -> None:
+        w, held = self.code.w, self.rings[name].held
+        more = w.compare("sgt", held, word(keep))
+        if more.literal == 0:
+            return
+        slot = self.slot_before(name, held if held.literal is None else held.literal)
+        barrier = self.barrier(self.code.places.empty[name], slot)
+        with self.by_one():
+            if more.literal is None:
+                with w.when(more):
+                    self.ptx.arrive(barrier)
+            else:
+                self.ptx.arrive(barrier)
+        fewer = w.sub(held, word(1))
+        self._hold(name, fewer if more.literal is not None else w.select(more, fewer, held))
+
+    # --- products ------------------------------------------------------------------------
+
+    def _issue(self, products: tuple[TileProduct, ...]) -> None:
+        parts = [self._product(product) for product in products]
+        self.ptx.begin_products()
+        for product, part in zip(products, parts, strict=True):
+            before = self.registers[product.sums] if product.accumulate else None
+            self.registers[product.sums] = tuple(part.write(before))
+        self.ptx.commit_products()
+
+    def _product(self, product: TileProduct) -> ProductCode:
+        left = self.registers[product.left] if isinstance(product.left, str) else self._factor(product.left, left=True)
+        return ProductCode(self.code, product, left, self._factor(product.right, left=False))
+
+    def _factor(self, factor: TileFactor, *, left: bool) -> PlacedFactor:
+        w, ring = self.code.w, self.ring(factor.ring)
+        slot = self.slot_before(factor.ring, 1 + factor.behind)
+        tile = ring.tile(factor.tile)
+        begin = self.code.shared_address(self.code.places.rings[factor.ring] + tile.offset)
+        return PlacedFactor.of(tile, w.add(begin, w.mul(slot, word(ring.slot_bytes))), left=left)
+
+    def _settle(self, pending: int) -> None:
+        """Wait; what is settled goes through, and so does what a left factor is computed from behind the wait."""
+        settled = self.known.settled(pending)
+        running = self.known.running(pending)
+        left = sorted(name for name in settled if name in self.sources and name in self.registers)
+        again = frozenset[str]().union(*(self.sources[name] for name in left)) - running
+        sums = settled - frozenset(left)
+        through = sorted(name for name in sums | again if name in self.registers and name not in left)
+        values = [value for name in through for value in self.registers[name] if value.text[0] == "%"]
+        seen = [value for name in left for value in self.registers[name] if value.text[0] == "%"]
+        found = iter(self.ptx.wait_for_products(pending, values, seen))
+        for name in through:
+            kept = self.registers[name]
+            self.registers[name] = tuple(next(found) if value.text[0] == "%" else value for value in kept)
+
+    # --- matrices ------------------------------------------------------------------------
+
+    def _held(self, name: str) -> HeldMatrix:
+        return HeldMatrix(self.code.share(name), self.registers[name])
+
+    def _matrix_step(self, step: TileStep) -> None:
+        code = self.code
+        match step:
+            case Componentwise(op, result, operands):
+                with code.checking(checks=True):
+                    held = [self._held(name) for name in operands]
+                    self.registers[result] = components.computed(code, op, code.share(result), held)
+            case Combine(op, result, source):
+                with code.checking(checks=True):
+                    self.registers[result] = components.combined(code, op, code.share(result), self._held(source))
+            case Assign(result, source):
+                self.registers[result] = components.converted(code, code.share(result), self._held(source))
+            case Fetch(result, op):
+                assert isinstance(op, MatrixAccess)
+                self.registers[result] = memory.fetched(code, op, code.share(result))
+            case Deliver(source, op):
+                assert isinstance(op, MatrixAccess)
+                memory.deliver(code, op, self._held(source))
+            case _:
+                TileRole.step(self, step)
+
+    # --- stores --------------------------------------------------------------------------
+
+    def _own_barrier(self) -> Val:
+        return self.code.w.add(self.code.consumer, word(_OWN_BARRIERS))
+
+    def _turn(self, consumer: Val | int) -> Val:
+        first = word(_OWN_BARRIERS + self.code.consumers)
+        return self.code.w.add(word(consumer) if isinstance(consumer, int) else consumer, first)
+
+    def _next(self) -> Val:
+        w, own = self.code.w, self.code.consumer
+        last = w.compare("eq", own, word(self.code.consumers - 1))
+        return w.select(last, word(0), w.add(own, word(1)))
+
+    def _staging(self, name: str) -> Val:
+        """The address of the consumer's part of a staging."""
+        w, staging = self.code.w, self.code.kernel.staging(name)
+        begin = self.code.shared_address(self.code.places.stagings[name])
+        return w.add(begin, w.mul(self.code.consumer, word(staging.consumer_bytes)))
+
+    def _store_step(self, step: Reclaim | Stage | Send) -> None:
+        match step:
+            case Reclaim():
+                with self.by_one():
+                    self.ptx.wait_for_stores(read=True)
+                self.ptx.meet(self._own_barrier(), WARPGROUP)
+            case Stage(name, source, row, column):
+                tile, (lane, warp) = self.code.kernel.staging(name).tile, lane_and_warp(self.code)
+                held = self._held(source)
+                StagedPart(self.code, tile, self._staging(name), held, row, column, lane, warp).write()
+                self.ptx.show_writes()
+                self.ptx.meet(self._own_barrier(), WARPGROUP)
+            case Send():
+                self._send(step)
+
+    def _send(self, step: Send) -> None:
+        w, begin = self.code.w, self._staging(step.staging)
+        apart = [w.mul(self.code.consumer, word(distance)) for distance in step.apart]
+        with self.by_one():
+            for piece in step.pieces:
+                moved = [w.add(distance, word(fixed)) for distance, fixed in zip(apart, piece.moved, strict=True)]
+                at = self.coordinates(step.at, moved)
+                self.ptx.store_box(self.code.maps[step.map], at, w.add(begin, word(piece.offset)))
+            self.ptx.commit_stores()

@@ -1,0 +1,166 @@
+"""Matrices in the registers of consumers: which components a thread has, and in which registers.
+
+A thread of a consumer numbers its components: with `TILE` by block of 64 rows, 8 columns, row (the second one is 8
+further), and two neighbouring columns, which is the order of a product (PTX ISA "Register Fragments for
+wgmma.mma_async.m64nNk16", matrix D); with `ROWS` by block and row, with `COLUMNS` by 8 columns and neighbour. Numbers
+of less than 32 bits share registers with those that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.back.llvm.emit.features import Features
+from girih.back.llvm.emit.text import Val, integer, wide
+from girih.back.llvm.emit.writer import Writer
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
+from girih.back.llvm.numbers.values import memory_type, register
+from girih.back.llvm.nvptx.tile.factors import BLOCK
+from girih.ir.types import PARTS, Number
+from girih.lazy_dataclass import dataclass
+from girih.tile.form import Registers, Spread
+
+Parts = tuple[Val, ...]
+"""A component in the form in which numbers are computed: one value, or real and imaginary part."""
+
+_WORD = 4
+"""The bytes of a register."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadShare:
+    """The components that a thread of a consumer has of a matrix."""
+
+    held: Registers
+    consumers: int
+
+    @property
+    def component(self) -> Number:
+        return self.held.component
+
+    @property
+    def rows(self) -> int:
+        """The rows that a consumer has."""
+        return self.held.rows // self.consumers
+
+    @property
+    def blocks(self) -> int:
+        return self.rows // BLOCK
+
+    @property
+    def eights(self) -> int:
+        """The pieces of eight columns."""
+        return self.held.columns // 8
+
+    @property
+    def count(self) -> int:
+        """The number of components."""
+        return {
+            Spread.TILE: 4 * self.blocks * self.eights,
+            Spread.ROWS: 2 * self.blocks,
+            Spread.COLUMNS: 2 * self.eights,
+            Spread.ONE: 1,
+        }[self.held.spread]
+
+    @property
+    def packed(self) -> int:
+        """How many components share a register."""
+        many = max(1, _WORD // self.component.size)
+        return next(n for n in (many, 2, 1) if self.count % n == 0 and n <= many)
+
+    @property
+    def parts(self) -> int:
+        """How many registers a component takes that has a real and an imaginary part."""
+        return 2 if self.component in PARTS else 1
+
+    @property
+    def registers(self) -> int:
+        """The number of registers, of `type` each."""
+        return self.count // self.packed * self.parts
+
+    @property
+    def type(self) -> str:
+        """The LLVM type of a register."""
+        if self.component.size < _WORD:
+            return f"i{8 * self.component.size * self.packed}"
+        return register(self.component)
+
+    def number_in(self, other: ThreadShare, number: int) -> int:
+        """The number of the component of another matrix that stands at the place of a component of this one."""
+        spread = other.held.spread
+        if spread is self.held.spread:
+            return number
+        if spread is Spread.ONE:
+            return 0
+        if self.held.spread is not Spread.TILE:
+            raise ValueError(f"{other.held.name} has more numbers than {self.held.name}")
+        block, column, half, neighbour = self.place(number)
+        return 2 * block + half if spread is Spread.ROWS else 2 * column + neighbour
+
+    def place(self, number: int) -> tuple[int, int, int, int]:
+        """The block of rows, the piece of eight columns, the row and the column in these of a component."""
+        match self.held.spread:
+            case Spread.TILE:
+                rest, low = divmod(number, 4)
+                block, eight = divmod(rest, self.eights)
+                return block, eight, low // 2, low % 2
+            case Spread.ROWS:
+                return number // 2, 0, number % 2, 0
+            case Spread.COLUMNS:
+                return 0, number // 2, 0, number % 2
+            case _:
+                return 0, 0, 0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentsPlace:
+    """Where a thread's components are: the number of its consumer, and its first row and column there, all i32s."""
+
+    consumer: Val
+    row: Val
+    column: Val
+
+    def place(self, w: Writer, share: ThreadShare, number: int) -> tuple[Val, Val]:
+        """The row and the column of a component of a matrix of all consumers, both i32s."""
+        block, eight, half, neighbour = share.place(number)
+        first = w.mul(self.consumer, integer(share.rows, "i32"))
+        row = w.add(w.add(first, self.row), integer(BLOCK * block + 8 * half, "i32"))
+        return row, w.add(self.column, integer(8 * eight + neighbour, "i32"))
+
+
+def component(w: Writer, features: Features, share: ThreadShare, registers: Sequence[Val], number: int) -> Parts:
+    """A component by its number, as numbers are computed."""
+    if share.parts == 2:
+        return tuple(registers[2 * number : 2 * number + 2])
+    held = registers[number // share.packed]
+    if share.component.size >= _WORD:
+        return (held,)
+    type = memory_type(share.component)
+    one = w.extract(w.convert("bitcast", held, wide(type, share.packed)), number % share.packed)
+    return (from_memory(w, features, share.component, one),)
+
+
+def in_registers(w: Writer, features: Features, share: ThreadShare, found: Sequence[Parts]) -> tuple[Val, ...]:
+    """The registers of all components, given as numbers are computed."""
+    if share.component.size >= _WORD:
+        return tuple(part for parts in found for part in parts)
+    raw = [to_memory(w, features, share.component, part) for (part,) in found]
+    return raw_registers(w, share, raw)
+
+
+def raw_registers(w: Writer, share: ThreadShare, raw: Sequence[Val]) -> tuple[Val, ...]:
+    """The registers of all components, given as they are in memory."""
+    if share.packed == 1:
+        return tuple(raw)
+    pieces = [w.join(raw[first : first + share.packed]) for first in range(0, len(raw), share.packed)]
+    return tuple(w.convert("bitcast", piece, share.type) for piece in pieces)
+
+
+_NARROW = {"f16": "half", "bf16": "bfloat"}
+
+
+def narrowed(w: Writer, share: ThreadShare, floats: Sequence[Val]) -> tuple[Val, ...]:
+    """The registers of a matrix of f16 or bf16 from components of f32, rounded to nearest even (PTX ISA "cvt")."""
+    type = wide(_NARROW[share.component.name], share.packed)
+    pieces = [w.join(floats[first : first + share.packed]) for first in range(0, len(floats), share.packed)]
+    return tuple(w.convert("bitcast", w.convert("fptrunc", piece, type), share.type) for piece in pieces)

@@ -1,0 +1,170 @@
+"""The instructions of Hopper that roles of a tile program work with, as inline PTX.
+
+Addresses in shared memory are `i32`s, as the instructions take them. All of these stay in their order: they read and
+write memory for LLVM. Names in docstrings are sections of the PTX ISA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.writer import Writer
+from girih.lazy_dataclass import dataclass
+
+WARPGROUP = 128
+"""The threads that multiply together."""
+
+_TOGETHER = " convergent nounwind"
+_ALONE = " nounwind"
+
+
+@dataclass(frozen=True, slots=True)
+class TilePtx:
+    """The instructions, written to one function."""
+
+    w: Writer
+
+    def line(self, text: str, constraints: str = "", *operands: Val, alone: bool = False) -> None:
+        """An instruction without results; threads execute it together, unless `alone`."""
+        listed = ",".join(part for part in (constraints, "~{memory}") if part)
+        attributes = _ALONE if alone else _TOGETHER
+        self.w.line(f'call void asm sideeffect "{text}", "{listed}"({", ".join(map(str, operands))}){attributes}')
+
+    def results(
+        self, text: str, types: Sequence[str], constraints: Sequence[str], operands: Sequence[Val]
+    ) -> list[Val]:
+        """The results, of some types, of an instruction that the threads of a warpgroup execute together."""
+        result = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+        listed, where = ", ".join(map(str, operands)), ",".join([*constraints, "~{memory}"])
+        held = self.w.effect(result, f'call {result} asm sideeffect "{text}", "{where}"({listed}){_TOGETHER}')
+        if len(types) == 1:
+            return [held]
+        return [self.w.field(held, number, type) for number, type in enumerate(types)]
+
+    # --- who, and how many registers -----------------------------------------------------
+
+    def same_in_warp(self, a: Val) -> Val:
+        """An i32 that all threads of a warp have alike, so that the assembler knows it ("shfl.sync")."""
+        text = 'call i32 asm sideeffect "shfl.sync.idx.b32 $0, $1, 0, 31, -1;", "=r,r"'
+        return self.w.effect("i32", f"{text}({a}){_TOGETHER}")
+
+    def give_registers(self, count: int, *, more: bool) -> None:
+        """Let the threads of the warpgroup have so many registers, more or fewer than before ("setmaxnreg")."""
+        self.line(f"setmaxnreg.{'inc' if more else 'dec'}.sync.aligned.u32 {count};")
+
+    # --- barriers ------------------------------------------------------------------------
+
+    def init_barrier(self, barrier: Val, arrivals: int) -> None:
+        """Make an mbarrier for so many arrivals a phase ("mbarrier.init")."""
+        self.line(f"mbarrier.init.shared::cta.b64 [$0], {arrivals};", "r", barrier, alone=True)
+
+    def show_barriers(self) -> None:
+        """Let the copy engine see mbarriers that this thread has made ("fence")."""
+        self.line("fence.mbarrier_init.release.cluster;", alone=True)
+        self.line("fence.proxy.async.shared::cta;", alone=True)
+
+    def wait(self, barrier: Val, parity: Val) -> None:
+        """Wait until the phase of a parity of an mbarrier is complete ("mbarrier.try_wait")."""
+        self.line(
+            "{ .reg .pred there; again: mbarrier.try_wait.parity.shared::cta.b64 there, [$0], $1; "
+            "@there bra done; bra again; done: }",
+            "r,r", barrier, parity,
+        )  # fmt: skip
+
+    def expect(self, barrier: Val, bytes: int) -> None:
+        """Arrive at an mbarrier, whose phase is complete when so many bytes have come ("mbarrier.arrive")."""
+        self.line(f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], {bytes};", "r", barrier, alone=True)
+
+    def arrive(self, barrier: Val) -> None:
+        """Arrive at an mbarrier."""
+        self.line("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", barrier, alone=True)
+
+    def meet(self, number: Val, threads: int) -> None:
+        """Wait at a named barrier for so many threads ("bar")."""
+        self.line(f"bar.sync $0, {threads};", "r", number)
+
+    def pass_by(self, number: Val, threads: int) -> None:
+        """Arrive at a named barrier without waiting ("bar")."""
+        self.line(f"bar.arrive $0, {threads};", "r", number)
+
+    # --- the copy engine -----------------------------------------------------------------
+
+    def prefetch_map(self, map: Val) -> None:
+        """Fetch a tensor map ahead of its use ("prefetch")."""
+        self.line("prefetch.tensormap [$0];", "l", map, alone=True)
+
+    def load_box(self, place: Val, map: Val, at: Sequence[Val], barrier: Val) -> None:
+        """Start to fill shared memory with a box, which an mbarrier counts ("cp.async.bulk.tensor")."""
+        rank = len(at)
+        numbers = ", ".join(f"${k}" for k in range(3, 3 + rank))
+        opcode = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        constraints = ",".join(["r", "l", "r", *["r"] * rank])
+        self.line(f"{opcode} [$0], [$1, {{{numbers}}}], [$2];", constraints, place, map, barrier, *at, alone=True)
+
+    def store_box(self, map: Val, at: Sequence[Val], place: Val) -> None:
+        """Start to store a box from shared memory, as part of the thread's next group of stores."""
+        rank = len(at)
+        numbers = ", ".join(f"${k}" for k in range(2, 2 + rank))
+        opcode = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"
+        constraints = ",".join(["l", "r", *["r"] * rank])
+        self.line(f"{opcode} [$0, {{{numbers}}}], [$1];", constraints, map, place, *at, alone=True)
+
+    def commit_stores(self) -> None:
+        """End the thread's group of stores ("cp.async.bulk.commit_group")."""
+        self.line("cp.async.bulk.commit_group;", alone=True)
+
+    def wait_for_stores(self, *, read: bool) -> None:
+        """Wait until all stores of the thread have been made, or only read their shared memory."""
+        self.line(f"cp.async.bulk.wait_group{'.read' if read else ''} 0;", alone=True)
+
+    def show_writes(self) -> None:
+        """Let the copy engine see what this thread wrote to shared memory ("fence.proxy")."""
+        self.line("fence.proxy.async.shared::cta;")
+
+    # --- products ------------------------------------------------------------------------
+
+    def begin_products(self) -> None:
+        """Let products see registers that were written ("wgmma.fence")."""
+        self.line("wgmma.fence.sync.aligned;")
+
+    def commit_products(self) -> None:
+        """End a group of products ("wgmma.commit_group")."""
+        self.line("wgmma.commit_group.sync.aligned;")
+
+    def wait_for_products(self, pending: int, through: Sequence[Val], seen: Sequence[Val] = ()) -> list[Val]:
+        """Wait until no more than `pending` groups run; the values of registers that go `through` the wait.
+
+        Registers that are `seen` are in use until then ("wgmma.wait_group").
+        """
+        text = f"wgmma.wait_group.sync.aligned {pending};"
+        if not through:
+            self.line(text, ",".join(_register(one.type) for one in seen), *seen)
+            return []
+        types = [one.type for one in through]
+        outputs = [f"={_register(type)}" for type in types]
+        inputs = [*map(str, range(len(types))), *(_register(one.type) for one in seen)]
+        return self.results(text, types, [*outputs, *inputs], [*through, *seen])
+
+    # --- shared memory -------------------------------------------------------------------
+
+    def store_fragments(self, place: Val, words: Sequence[Val], *, turned: bool) -> None:
+        """Store matrices of 8 x 8 numbers of 16 bits, each thread giving the place of a line ("stmatrix")."""
+        count = len(words)
+        listed = ", ".join(f"${k}" for k in range(1, 1 + count))
+        way = ".trans" if turned else ""
+        text = f"stmatrix.sync.aligned.m8n8.x{count}{way}.shared.b16 [$0], {{{listed}}};"
+        self.line(text, ",".join(["r"] * (1 + count)), place, *words)
+
+
+_REGISTERS = {"float": "f", "double": "d", "i16": "h", "i32": "r", "i64": "l"}
+
+
+def _register(type: str) -> str:
+    """The constraint of a register of a type."""
+    return _REGISTERS[type]
+
+
+def word(value: int) -> Val:
+    """An i32."""
+    return integer(value, "i32")
