@@ -13,7 +13,8 @@ sadd.with.overflow ssub.with.overflow smul.with.overflow uadd.with.overflow usub
 fptosi.sat fptoui.sat memcpy memmove memset assume lifetime.start lifetime.end experimental.noalias.scope.decl
 vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor
 vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax scmp ucmp is.fpclass
-nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.redux.sync nvvm.exit
+nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.redux.sync
+nvvm.cp.async nvvm.exit
 """
 
 GENERAL = frozenset(f"llvm.{name}" for name in _NAMES.split())

@@ -1,8 +1,11 @@
-"""Factors of a product on their way to shared memory, where they lie in the type in which the product is computed.
+"""Factors of a product on their way to shared memory, where they lie in the type in which the product is computed, or
+as they are.
 
-Threads load several pieces before they store the first one, so that many bytes are on their way at a time. Where the
-number of pieces is no multiple of the number of threads, the last ones copy the last piece again: a branch would cost
-more. So all threads of the work-group must execute the copy, and nothing else may write there.
+Threads load several pieces before they store the first one, so that many bytes are on their way at a time. What is
+copied as it is may go past registers (PTX ISA "cp.async"), and come in stages, so that a product begins with the first
+steps of its depth while the others are on their way. Where the number of pieces is no multiple of the number of
+threads, the last ones copy the last piece again: a branch would cost more. So all threads of the work-group must
+execute the copy, and nothing else may write there.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from girih.back.llvm.emit.text import Operand, Val, wide
+from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.lower.collective.views import View
 from girih.back.llvm.lower.one_lane.linalg.target import CollectiveNumbers
 from girih.back.llvm.numbers.rounding import from_memory
@@ -20,11 +23,18 @@ from girih.back.llvm.nvptx.collective.tiles import FactorLayout
 from girih.back.llvm.nvptx.machine.code import CudaCode
 from girih.lazy_dataclass import dataclass
 
+FACTORS = "factors"
+"""The array of a work-group with copies of factors, whole ones or blocks."""
+
 _LOADS = 16
 """How many pieces a thread loads before it stores them."""
 
 _MOST_STEPS = 64
 """So many pieces of a thread are written out; more are a loop."""
+
+_COPY = "llvm.nvvm.cp.async.cg.shared.global.16"
+_COMMIT = "llvm.nvvm.cp.async.commit.group"
+_WAIT = "llvm.nvvm.cp.async.wait.group"
 
 _NARROW = 4
 """How many elements a thread loads at once where they go one by one."""
@@ -32,11 +42,28 @@ _NARROW = 4
 
 @dataclass(frozen=True, slots=True)
 class CopiedFactor:
-    """A factor with `lines` and `depth` as its modes, and the place of its copy."""
+    """A factor with `lines` and `depth` as its modes, and the place of its copy.
+
+    The copy is in the type in which the product is computed, unless it is copied as it is.
+    """
 
     view: View
     layout: FactorLayout
     place: Val
+    as_is: bool = False
+    part: int | None = None
+    """The steps of the depth that are copied; all of them if None."""
+
+    @property
+    def depth(self) -> int:
+        """The steps of the depth that are copied."""
+        return self.layout.depth if self.part is None else self.part
+
+    def steps_of_depth(self, code: CudaCode, begin: int, end: int) -> CopiedFactor:
+        """The copy of some steps of the depth only."""
+        source = self.view.address(code.w, 0, begin)
+        goal = code.w.at(self.place, self.layout.offset(0, begin))
+        return replace(self, view=replace(self.view, pointer=source), place=goal, part=end - begin)
 
     @property
     def near(self) -> int:
@@ -46,13 +73,13 @@ class CopiedFactor:
     @property
     def run(self) -> int:
         """How many neighbours there are along a line, or from line to line."""
-        return self.layout.depth if self.layout.along_depth else self.layout.lines
+        return self.depth if self.layout.along_depth else self.layout.lines
 
     @property
     def runs(self) -> tuple[int, int]:
         """How many elements lie one behind the other in both memories, and how many such runs there are."""
         layout, run, strides = self.layout, self.run, self.view.strides
-        count = layout.lines if layout.along_depth else layout.depth
+        count = layout.lines if layout.along_depth else self.depth
         whole = run == layout.pitch and strides[self.near] == 1 and strides[1 - self.near] == run
         return (run * count, 1) if whole else (run, count)
 
@@ -88,8 +115,8 @@ class CopiedFactor:
         run, runs = self.runs
         return -(-run * runs // (count * threads))
 
-    def load(self, code: CudaCode, number: Val, count: int) -> tuple[Val, Val]:
-        """A piece as it is in memory, and where it goes."""
+    def places(self, code: CudaCode, number: Val, count: int) -> tuple[Val, Val]:
+        """The place of a piece in memory, and where it goes."""
         w, (run, runs), element = code.w, self.runs, self.view.element
         if runs == 1:
             position, line = w.mul(number, count), w.value(0)
@@ -98,22 +125,36 @@ class CopiedFactor:
             line = w.binary("udiv", number, w.value(run // count))
         here = w.add(w.mul(position, self._step), w.mul(line, self.view.strides[1 - self.near]))
         source = w.at(self.view.pointer, w.mul(here, element.size))
-        goal = w.at(self.place, w.mul(w.add(position, w.mul(line, self.layout.pitch)), self.layout.size))
-        return w.load(wide(memory_type(element), count), source, min(ACCESS, count * element.size)), goal
+        return source, w.at(self.place, w.mul(w.add(position, w.mul(line, self.layout.pitch)), self.layout.size))
+
+    def load(self, code: CudaCode, number: Val, count: int) -> tuple[Val, Val]:
+        """A piece as it is in memory, and where it goes."""
+        element = self.view.element
+        source, goal = self.places(code, number, count)
+        return code.w.load(wide(memory_type(element), count), source, min(ACCESS, count * element.size)), goal
 
     @property
     def _step(self) -> Operand:
         return self.view.strides[self.near]
 
     def store(self, numbers: CollectiveNumbers, held: Val, goal: Val, count: int) -> None:
-        """Store a piece in the type in which the product is computed."""
+        """Store a piece."""
         code, element = numbers.code, self.view.element
+        if self.as_is:
+            code.w.store(held, goal, min(ACCESS, count * element.size))
+            return
         (part,) = numbers.widened(element, (from_memory(code.w, code.features, element, held),))
         code.w.store(part, goal, min(ACCESS, count * self.layout.size))
 
 
-def copy(code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFactor], threads: int) -> None:
-    """Let the threads copy factors; they have to come together before they read the copies."""
+def copy(
+    code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFactor], threads: int,
+    stages: Sequence[int] = (),
+) -> None:  # fmt: skip
+    """Let the threads copy factors; they have to come together before they read the copies.
+
+    With `stages`, the ends of ranges of the depth, copies are only under way then (`wait_for_copies`).
+    """
     w, aligned = code.w, None
     pieces: list[tuple[CopiedFactor, int]] = []
     for one in factors:
@@ -123,12 +164,53 @@ def copy(code: CudaCode, numbers: CollectiveNumbers, factors: Sequence[CopiedFac
         pieces.append((dense or one, (dense or one).wide))
         if pieces[-1][1] > 1:
             aligned = w.both(aligned, pieces[-1][0].is_aligned(code))
+
+    def together() -> None:
+        if stages:
+            _begin_copies(code, [one for one, _ in pieces], threads, stages)
+        else:
+            copy_pieces(code, numbers, pieces, threads)
+
     in_two_ways(
         code,
         aligned,
-        lambda: copy_pieces(code, numbers, pieces, threads),
+        together,
         lambda: copy_pieces(code, numbers, [(one, 1) for one in factors], threads, few=aligned is not None),
     )
+
+
+def may_come_in_stages(factors: Sequence[CopiedFactor], threads: int) -> bool:
+    """Whether factors can be copied past registers, all lines or steps of the depth in pieces of 16 bytes, by code that
+    is not too long."""
+    whole = all(
+        one.as_is and not one.view.local and one.wide == one.layout.wide and one.run % one.wide == 0 for one in factors
+    )
+    return whole and sum(one.steps(one.wide, threads) for one in factors) <= _MOST_STEPS
+
+
+def _begin_copies(code: CudaCode, factors: Sequence[CopiedFactor], threads: int, stages: Sequence[int]) -> None:
+    """Begin copies of pieces of 16 bytes, a group for each stage (PTX ISA "cp.async")."""
+    w = code.w
+    code.module.declare(_COPY, "void", ("ptr addrspace(3)", "ptr addrspace(1)"))
+    code.module.declare(_COMMIT, "void", ())
+    for begin, end in zip((0, *stages), stages, strict=False):
+        for one in factors:
+            part = one.steps_of_depth(code, begin, end)
+            count = part.wide
+            total = part.steps(count, threads)
+            for number in range(total):
+                piece = w.add(code.thread, number * threads)
+                if number == total - 1:
+                    piece = w.smaller(piece, part.runs[0] * part.runs[1] // count - 1)
+                source, goal = part.places(code, piece, count)
+                w.run(_COPY, goal, w.convert("addrspacecast", source, "ptr addrspace(1)"))
+        w.run(_COMMIT)
+
+
+def wait_for_copies(code: CudaCode, left: int) -> None:
+    """Let each thread wait for its own copies but those of so many stages, the last ones."""
+    code.module.declare(_WAIT, "void", ("i32",))
+    code.w.run(_WAIT, integer(left, "i32"))
 
 
 def copy_pieces(

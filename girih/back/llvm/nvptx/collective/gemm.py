@@ -6,6 +6,7 @@ blocks of the factors (`girih.back.llvm.nvptx.collective.blocks`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from girih.back.llvm.emit.text import Val
@@ -13,11 +14,24 @@ from girih.back.llvm.lower.collective.views import View, computing
 from girih.back.llvm.lower.one_lane.linalg.dealing import thread_count
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
 from girih.back.llvm.nvptx.collective.blocks import BlockLayout, write_in_blocks
-from girih.back.llvm.nvptx.collective.copies import CopiedFactor, copy
+from girih.back.llvm.nvptx.collective.copies import (
+    FACTORS,
+    CopiedFactor,
+    copy,
+    may_come_in_stages,
+    wait_for_copies,
+)
 from girih.back.llvm.nvptx.collective.pieces import PLAIN
-from girih.back.llvm.nvptx.collective.products import SharedFactor, no_sums, tile_pieces, tile_sums, write_tile
+from girih.back.llvm.nvptx.collective.products import (
+    SharedFactor,
+    depth_at_once,
+    no_sums,
+    tile_pieces,
+    tile_sums,
+    write_tile,
+)
 from girih.back.llvm.nvptx.collective.tiles import FactorLayout, ProductTiling, tiling
-from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.back.llvm.nvptx.machine.code import WARP, CudaCode
 from girih.ir.core import Function
 from girih.ir.types import Extent, MemRef, Number
 from girih.lazy_dataclass import dataclass
@@ -27,8 +41,9 @@ from girih.ops.tile.memory import Alloca
 FACTOR_BYTES = 64 * 1024
 """The memory that factors are copied to whole."""
 
-FACTORS = "factors"
-"""The array with copies of factors, whole ones or blocks."""
+_STAGES = 2
+"""The parts of the depth of a large product, of which one is multiplied while the next is on its way. With four the
+code is longer, and on an H200 slower."""
 
 _LEFT_BYTES = 8 * 1024
 """The shared memory that is left for what else a kernel shares."""
@@ -66,6 +81,19 @@ class SmallProduct:
 
 def small_product(op: Gemm) -> SmallProduct | None:
     """How a product is computed whose types tell its sizes; None for others, and for complex numbers."""
+    layouts = _layouts(op)
+    made = None if layouts is None else SmallProduct(*layouts, turned=_is_turned(op))
+    return made if made is not None and made.bytes <= FACTOR_BYTES else None
+
+
+def _is_turned(op: Gemm) -> bool:
+    assert isinstance(op.c.type, MemRef)
+    return turns(op.c.type.strides)
+
+
+def _layouts(op: Gemm) -> tuple[FactorLayout, FactorLayout] | None:
+    """The factors in the type in which a product is computed, that with the rows of the target first, or with its
+    columns if it is turned; None if its types do not tell all sizes, or for numbers that are not multiplied here."""
     a, b, c = op.a.type, op.b.type, op.c.type
     assert isinstance(a, MemRef) and isinstance(b, MemRef) and isinstance(c, MemRef)
     if not computes(a.element, b.element, c.element):
@@ -79,9 +107,7 @@ def small_product(op: Gemm) -> SmallProduct | None:
     size = computing(c.element).size
     rows = FactorLayout(m, k, size, along_depth=_along(left[1]))
     columns = FactorLayout(n, k, size, along_depth=not _along(right[1]))
-    turned = turns(c.strides)
-    made = SmallProduct(columns, rows, turned) if turned else SmallProduct(rows, columns, turned)
-    return made if made.bytes <= FACTOR_BYTES else None
+    return (columns, rows) if turns(c.strides) else (rows, columns)
 
 
 def computes(*elements: Number) -> bool:
@@ -135,16 +161,27 @@ def write_small(code: CudaCode, product: SmallProduct, target: ScaledTarget, a: 
     memory = code.own_array(FACTORS, product.bytes)
     places = product.places(code, memory)
     layouts = product.rows, product.columns
-    factors = [CopiedFactor(view, layout, at) for view, layout, at in zip((left, right), layouts, places, strict=True)]
-    copy(code, n, factors, threads)
-    code.barrier()
+    factors = [
+        CopiedFactor(view, layout, at, as_is=view.element == n.compute)
+        for view, layout, at in zip((left, right), layouts, places, strict=True)
+    ]
+    stages = _stages(product, tiles, factors, threads)
+    copy(code, n, factors, threads, stages)
+    if not stages:
+        code.barrier()
 
     def tile(number: Val) -> None:
         down = tiles.rows.threads
         row, column = w.binary("urem", number, w.value(down)), w.binary("udiv", number, w.value(down))
         mine = SharedFactor(layouts[0], tiles.rows, places[0], row)
         its = SharedFactor(layouts[1], tiles.columns, places[1], column)
-        sums = tile_sums(code, n, mine, its, no_sums(n, tiles))
+        sums: Sequence[Val] = no_sums(n, tiles)
+        if not stages:
+            sums = tile_sums(code, n, mine, its, sums)
+        for left, steps in enumerate(zip((0, *stages), stages, strict=False), 1 - len(stages)):
+            wait_for_copies(code, -left)
+            code.barrier()
+            sums = tile_sums(code, n, mine, its, sums, steps)
         write_tile(code, target, tile_pieces(code, mine, its, sums), mine.lines.piece)
 
     if tiles.tiles > threads:
@@ -155,6 +192,18 @@ def write_small(code: CudaCode, product: SmallProduct, target: ScaledTarget, a: 
     else:
         with w.when(w.compare("slt", code.thread, tiles.tiles)):
             tile(code.thread)
+
+
+def _stages(product: SmallProduct, tiles: ProductTiling, factors: Sequence[CopiedFactor], threads: int) -> list[int]:
+    """The ends of the ranges of the depth in which factors are copied past registers; none where that is slower: where
+    not every thread of whole warps has a tile."""
+    if threads < WARP or tiles.tiles != threads or not may_come_in_stages(factors, threads):
+        return []
+    chunk, depth = depth_at_once(product.rows, product.columns, tiles.sums), product.rows.depth
+    if chunk is None:
+        return [depth]
+    step = -(-depth // (_STAGES * chunk)) * chunk
+    return [*range(step, depth, step), depth]
 
 
 def block_layout(code: CudaCode, target: View, a: View, b: View) -> BlockLayout | None:

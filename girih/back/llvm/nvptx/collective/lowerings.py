@@ -14,9 +14,9 @@ from girih.back.llvm.lower.one_lane.linalg import sums as slow_sums
 from girih.back.llvm.lower.one_lane.linalg.lowerings import prepared
 from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
 from girih.back.llvm.nvptx.collective import sums
+from girih.back.llvm.nvptx.collective.copies import FACTORS
 from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
 from girih.back.llvm.nvptx.collective.gemm import (
-    FACTORS,
     block_layout,
     shared_bytes_left,
     small_product,

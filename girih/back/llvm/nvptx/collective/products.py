@@ -66,11 +66,23 @@ class SharedFactor:
         return found
 
 
+def depth_at_once(left: FactorLayout, right: FactorLayout, sums: int) -> int | None:
+    """The steps of the depth of which a loop computes the products at once, for so many sums; None without a loop."""
+    if left.depth * sums <= _UNROLLED:
+        return None
+    chunk = max(left.step, right.step)
+    while left.depth % (2 * chunk) == 0 and 2 * chunk * sums <= _AT_ONCE:
+        chunk *= 2
+    return chunk
+
+
 def tile_sums(
-    code: CudaCode, numbers: CollectiveNumbers, left: SharedFactor, right: SharedFactor, sums: Sequence[Val]
-) -> Sequence[Val]:
-    """The sums of a tile, column by column, with the products of two factors added."""
-    w, depth = code.w, left.layout.depth
+    code: CudaCode, numbers: CollectiveNumbers, left: SharedFactor, right: SharedFactor, sums: Sequence[Val],
+    steps: tuple[int, int] | None = None,
+) -> Sequence[Val]:  # fmt: skip
+    """The sums of a tile, column by column, with the products of two factors added: of all, or of some steps of their
+    depth."""
+    w, (begin, end) = code.w, steps or (0, left.layout.depth)
     type = register(numbers.compute)
     step = max(left.layout.step, right.layout.step)
     places = left.places(code), right.places(code)
@@ -87,12 +99,10 @@ def tile_sums(
                 ]
         return following
 
-    if depth * len(sums) <= _UNROLLED:
-        return added(places, depth, sums)
-    chunk = step
-    while depth % (2 * chunk) == 0 and 2 * chunk * len(sums) <= _AT_ONCE:
-        chunk *= 2
-    with w.loop(0, depth, chunk, tuple(sums)) as loop:
+    chunk = depth_at_once(left.layout, right.layout, len(sums))
+    if chunk is None:
+        return added(places, end, sums)
+    with w.loop(begin, end, chunk, tuple(sums)) as loop:
         moved = tuple(
             [w.at(place, w.mul(loop.index, (1 if one.layout.along_depth else one.layout.pitch) * one.layout.size))
              for place in held]
