@@ -130,6 +130,7 @@ def _lowered(
         record=slot(w, arguments, RECORD_SLOT, "ptr"),
         packing=packing,
         slot=here.slot,
+        beyond=here.beyond,
     )
     slots = bind_parameters(code, arguments, narrow=variant.narrow)
     take_pointers(code, pointers.values(), changing if variant.disjoint else set())

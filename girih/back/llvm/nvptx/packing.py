@@ -3,7 +3,8 @@
 A kernel whose work-groups do nothing but one small `gemm` each, or one of several alike, has no threads that anybody
 could see: no region is executed by single work-items, nothing tells how many there are. So each work-group gets the
 threads that its product needs, down to one, and a CTA has as many work-groups as make it large. The order of
-work-groups is free. A work-group of at most a warp waits for its own threads only.
+work-groups is free. A work-group of at most a warp waits for its own threads only, unless threads of a warp multiply
+for several together: then all of the warp stay until its end, and take the same branches.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from girih.back.llvm.lower.code import KernelGeometry
-from girih.back.llvm.nvptx.collective.gemm import SmallProduct, small_product
-from girih.back.llvm.nvptx.collective.tiles import thread_count
+from girih.back.llvm.nvptx.collective.fragments import FragmentProduct
+from girih.back.llvm.nvptx.collective.gemm import SmallProduct, fragment_product, small_product
 from girih.back.llvm.nvptx.machine.code import WARP, PackedWorkGroups
-from girih.ir.core import Function, Region
+from girih.ir.core import Function, Region, Value
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
 from girih.ops.tile.builtin import GroupId, NumGroups
 from girih.ops.tile.control import If
@@ -36,9 +37,6 @@ _MOST_THREADS = 256
 _SHARED_BYTES = 40 * 1024
 """The shared memory of a CTA of several work-groups at most: five of them fill a multiprocessor of 227 KiB."""
 
-_BANKS = 128
-"""The bytes of shared memory that are read at once."""
-
 
 def packing_of(function: Function) -> PackedWorkGroups | None:
     """How the work-groups of a kernel are packed; None for other kernels."""
@@ -46,21 +44,37 @@ def packing_of(function: Function) -> PackedWorkGroups | None:
     product = products.pop() if len(products) == 1 else None
     if product is None:
         return None
-    threads = thread_count(product.tiling(None).tiles)
+    threads = product.threads
+    together = isinstance(product, FragmentProduct) and threads < WARP
+    if together and not _branches_alike(function):
+        threads, together = WARP, False
     if threads > _MOST_THREADS:
         return None
-    bytes = _bytes(product, threads)
+    bytes = product.packed_bytes(threads)
     count = 1 if threads > WARP else max(1, min(_THREADS // threads, _SHARED_BYTES // bytes))
-    return PackedWorkGroups(1 << count.bit_length() - 1, threads, bytes)
+    count = 1 << count.bit_length() - 1
+    return PackedWorkGroups(max(count, WARP // threads) if together else count, threads, bytes, together)
 
 
-def _products(region: Region) -> Iterator[SmallProduct | None]:
+def _branches_alike(function: Function) -> bool:
+    """Whether all work-groups of a launch take the same branches: no condition depends on which one it is, or on what
+    is read, which another one might write."""
+    own: set[Value] = set()
+    for op in function.walk():
+        if isinstance(op, GroupId | Load) or not own.isdisjoint(op.operands):
+            own.update(op.results)
+            if isinstance(op, If) and op.condition in own:
+                return False
+    return True
+
+
+def _products(region: Region) -> Iterator[SmallProduct | FragmentProduct | None]:
     """The products that a region ends with, one or one of several; None for what cannot be packed."""
     *others, last = region.ops or [None]
     if not all(isinstance(op, _BEFORE) for op in others):
         yield None
     elif isinstance(last, Gemm):
-        yield small_product(last)
+        yield fragment_product(last) or small_product(last)
     elif isinstance(last, If) and not last.results and len(last.regions) == 2:
         for branch in last.regions:
             yield from _products(branch)
@@ -71,10 +85,3 @@ def _products(region: Region) -> Iterator[SmallProduct | None]:
 def packed_geometry(packing: PackedWorkGroups) -> KernelGeometry:
     """The sizes of a packed work-group."""
     return KernelGeometry((packing.threads, 1), min(packing.threads, WARP))
-
-
-def _bytes(product: SmallProduct, threads: int) -> int:
-    """The shared memory of a work-group: where several read at once, the begins of theirs are in different banks."""
-    if threads >= WARP:
-        return product.bytes
-    return -(-product.bytes // _BANKS) * _BANKS + _BANKS // 4

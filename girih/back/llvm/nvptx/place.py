@@ -13,13 +13,17 @@ Grid = tuple[Val, Val, Val]
 
 @dataclass(frozen=True, slots=True)
 class ThreadPlace:
-    """The place of a thread; `slot` is the number of its work-group among those that a CTA executes side by side."""
+    """The place of a thread; `slot` is the number of its work-group among those that a CTA executes side by side.
+
+    `beyond` says whether that is none of the grid, where threads of such ones go on.
+    """
 
     group: Grid
     thread: Val
     subgroup: Val
     lane: Val
     slot: Operand = 0
+    beyond: Val | None = None
 
 
 def place_of(
@@ -28,10 +32,11 @@ def place_of(
     """The place of a thread in a grid of work-groups, which are counted if it is `linear`."""
     x, y, z = _counted(w, grid) if linear else _hardware_group(w)
     thread, place = _special(w, "tid.x"), w.value(0)
+    beyond = None
     if packing is not None:
-        x, thread, place = _packed(w, packing, x, grid[0], thread)
+        x, thread, place, beyond = _packed(w, packing, x, grid[0], thread)
     lane, subgroup = _place(w, thread, geometry)
-    return ThreadPlace((x, y, z), thread, subgroup, lane, place)
+    return ThreadPlace((x, y, z), thread, subgroup, lane, place, beyond)
 
 
 def _hardware_group(w: NvptxWriter) -> Grid:
@@ -70,18 +75,26 @@ def _place(w: NvptxWriter, thread: Val, geometry: KernelGeometry) -> tuple[Val, 
     return lane, w.binary("lshr", thread, integer(size.bit_length() - 1))
 
 
-def _packed(w: NvptxWriter, packing: PackedWorkGroups, group: Val, groups: Val, thread: Val) -> tuple[Val, Val, Val]:
+def _packed(
+    w: NvptxWriter, packing: PackedWorkGroups, group: Val, groups: Val, thread: Val
+) -> tuple[Val, Val, Val, Val | None]:
     """The place along x of a packed work-group, the number of a thread in it, and the number of it among the packed.
 
-    Threads whose work-group is beyond the grid end at once: nobody waits for them.
+    Threads whose work-group is beyond the grid end at once: nobody waits for them. Where threads of a warp compute
+    together they take the place of the last work-group; the last result is whether they do.
     """
-    if packing.threads <= WARP:
+    if packing.together:
+        w.members = integer(-1, "i32")
+    elif packing.threads <= WARP:
         first = w.convert("trunc", w.binary("and", thread, integer(WARP - packing.threads)), "i32")
         w.members = w.binary("shl", integer((1 << packing.threads) - 1, "i32"), first)
     if packing.count == 1:
-        return group, thread, w.value(0)
+        return group, thread, w.value(0), None
     place = w.binary("lshr", thread, integer(packing.threads.bit_length() - 1))
     group = w.add(w.mul(group, packing.count), place)
-
-    w.unlikely(w.compare("sge", group, groups), lambda: _leave(w))
-    return group, w.binary("and", thread, integer(packing.threads - 1)), place
+    own = w.binary("and", thread, integer(packing.threads - 1))
+    beyond = w.compare("sge", group, groups)
+    if packing.together:
+        return w.smaller(group, w.sub(groups, 1)), own, place, beyond
+    w.unlikely(beyond, lambda: _leave(w))
+    return group, own, place, None

@@ -21,6 +21,7 @@ from girih.back.llvm.nvptx.collective.copies import (
     may_come_in_stages,
     wait_for_copies,
 )
+from girih.back.llvm.nvptx.collective.fragments import FragmentProduct, by_fragments
 from girih.back.llvm.nvptx.collective.pieces import PLAIN
 from girih.back.llvm.nvptx.collective.products import (
     SharedFactor,
@@ -30,7 +31,8 @@ from girih.back.llvm.nvptx.collective.products import (
     tile_sums,
     write_tile,
 )
-from girih.back.llvm.nvptx.collective.tiles import FactorLayout, ProductTiling, tiling
+from girih.back.llvm.nvptx.collective.tiles import BANKS, FactorLayout, ProductTiling, tiling
+from girih.back.llvm.nvptx.collective.tiles import thread_count as threads_for
 from girih.back.llvm.nvptx.machine.code import WARP, CudaCode
 from girih.ir.core import Function
 from girih.ir.types import Extent, MemRef, Number
@@ -62,6 +64,16 @@ class SmallProduct:
     turned: bool
 
     @property
+    def threads(self) -> int:
+        """The threads that suit a work-group."""
+        return threads_for(self.tiling(None).tiles)
+
+    def packed_bytes(self, threads: int) -> int:
+        """The memory of one of several work-groups side by side: where several read at once, the begins of theirs are
+        in different banks."""
+        return self.bytes if threads >= WARP else -(-self.bytes // BANKS) * BANKS + BANKS // 4
+
+    @property
     def bytes(self) -> int:
         """The memory of the copies."""
         return -(-(self._left + self.columns.elements * self.columns.size) // 16) * 16
@@ -84,6 +96,16 @@ def small_product(op: Gemm) -> SmallProduct | None:
     layouts = _layouts(op)
     made = None if layouts is None else SmallProduct(*layouts, turned=_is_turned(op))
     return made if made is not None and made.bytes <= FACTOR_BYTES else None
+
+
+def fragment_product(op: Gemm) -> FragmentProduct | None:
+    """How a product is computed by `mma` whose types tell its sizes; None for others."""
+    layouts = _layouts(op)
+    if layouts is None:
+        return None
+    types = [one.type.element for one in (op.a, op.b, op.c) if isinstance(one.type, MemRef)]
+    made = by_fragments((types[0], types[1], types[2]), *layouts, turned=_is_turned(op))
+    return made if made is not None and made.factor_bytes <= FACTOR_BYTES else None
 
 
 def _is_turned(op: Gemm) -> bool:

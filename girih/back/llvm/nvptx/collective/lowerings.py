@@ -16,15 +16,17 @@ from girih.back.llvm.lower.one_lane.linalg.target import ScaledTarget
 from girih.back.llvm.nvptx.collective import sums
 from girih.back.llvm.nvptx.collective.copies import FACTORS
 from girih.back.llvm.nvptx.collective.elementwise import PointwiseOperand, Result, pointwise
+from girih.back.llvm.nvptx.collective.fragments import FragmentProduct, write_fragments
 from girih.back.llvm.nvptx.collective.gemm import (
     block_layout,
+    fragment_product,
     shared_bytes_left,
     small_product,
     write_large,
     write_small,
 )
 from girih.back.llvm.nvptx.collective.running import running_sums
-from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.back.llvm.nvptx.machine.code import WARP, CudaCode
 from girih.facts import remarks
 from girih.ops.tile.linalg import Axpby, Cumsum, Gemm, Gemv, Ger, Hadamard, Sum
 
@@ -104,6 +106,11 @@ def gemm(code: CudaCode, op: Gemm) -> None:
     """c := alpha op1(a) op2(b) + beta c."""
     target, (a, b, c) = prepared(code, op)
     left, right, c = known_extents(a.turned(op.transpose_a), b.turned(op.transpose_b), c)
+    fragments = fragment_product(op)
+    if fragments is not None and _fits(code, fragments):
+        write_fragments(code, fragments, target, left, right)
+        code.barrier()
+        return
     small = small_product(op)
     if small is not None and small.bytes <= shared_bytes_left(code, FACTORS):
         write_small(code, small, target, left, right)
@@ -116,3 +123,11 @@ def gemm(code: CudaCode, op: Gemm) -> None:
         code.remarks.note(remarks.one_work_group())
         write_large(code, blocks, target, left, right)
     code.barrier()
+
+
+def _fits(code: CudaCode, product: FragmentProduct) -> bool:
+    """Whether the threads are whole warps, or parts of those that are packed, and there is memory."""
+    if code.packing is not None:
+        return True
+    bytes = product.bytes(code.geometry.subgroups)
+    return code.geometry.subgroup_size == WARP and bytes <= shared_bytes_left(code, FACTORS)

@@ -17,15 +17,26 @@ from math import gcd
 from girih.back.llvm.nvptx.collective.pieces import ACCESS
 from girih.lazy_dataclass import dataclass
 
+BANKS = 128
+"""The bytes of shared memory that are read at once."""
+
+EDGE = 8
+"""The lines, and the steps of the depth, of a matrix that `ldmatrix` reads (PTX ISA "ldmatrix")."""
+
 
 @dataclass(frozen=True, slots=True)
 class FactorLayout:
-    """A factor in shared memory: `lines` of `depth` elements of `size` bytes, neighbours along the depth or not."""
+    """A factor in shared memory: `lines` of `depth` elements of `size` bytes, neighbours along the depth or not.
+
+    With `for_fragments` there is room for whole matrices of `EDGE` lines, an even number of them if there are several,
+    and what is not neighbours is always an odd number of 16-byte pieces apart.
+    """
 
     lines: int
     depth: int
     size: int
     along_depth: bool
+    for_fragments: bool = False
 
     @property
     def pitch(self) -> int:
@@ -33,6 +44,8 @@ class FactorLayout:
 
         Lines of 16-byte pieces are an odd number of pieces apart: then eight of them lie in different banks.
         """
+        if self.for_fragments:
+            return (-(-(self.depth if self.along_depth else self._room) // self.wide) | 1) * self.wide
         if not self.along_depth:
             return self.lines
         pieces, rest = divmod(self.depth, self.wide)
@@ -46,7 +59,14 @@ class FactorLayout:
     @property
     def elements(self) -> int:
         """How many elements there is room for."""
-        return self.pitch * (self.lines if self.along_depth else self.depth)
+        return self.pitch * (self._room if self.along_depth else self.depth)
+
+    @property
+    def _room(self) -> int:
+        """The lines that there is room for."""
+        if not self.for_fragments:
+            return self.lines
+        return EDGE if self.lines <= EDGE else -(-self.lines // (2 * EDGE)) * 2 * EDGE
 
     @property
     def piece(self) -> int:

@@ -44,11 +44,16 @@ MEMORY = Val("@girih_local", SHARED)
 @dataclass(frozen=True, slots=True)
 class PackedWorkGroups:
     """Work-groups that a CTA executes side by side: so many neighbours along x, with so many threads and bytes of
-    shared memory each."""
+    shared memory each.
+
+    `together`, the threads of a warp compute for all of its work-groups, so that they come together at barriers, and
+    those whose work-group is beyond the grid stay: they do what the last one does, but write nothing.
+    """
 
     count: int
     threads: int
     bytes: int
+    together: bool = False
 
 
 _ALL = -1
@@ -73,6 +78,8 @@ class CudaCode(FragmentCode):
     """How work-groups are packed; the threads, their numbers and barriers are those of one of them."""
     slot: Operand = 0
     """The number of the work-group among those that are packed."""
+    beyond: Val | None = None
+    """Whether the work-group is beyond the grid; None where the threads of such ones have ended."""
     has_engine: bool
     """Whether the engine of the device may make tensor copies."""
     copies: CopiesUnderWay | None = None
