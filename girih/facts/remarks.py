@@ -64,6 +64,8 @@ CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.resources": "what a kernel takes of a multiprocessor says how many work-groups are there at a time",
     "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
     "cuda.components": "components of a matrix go through shared memory into the order of the language",
+    "cuda.pipeline": "a kernel is a tile program, in which copies and products run by themselves",
+    "cuda.tile": "a kernel with matrices of the work-group is no tile program, and is slow for that",
 }
 """The codes of what the compiler to PTX remarks, each with its meaning."""
 
@@ -332,6 +334,21 @@ def matrices_in_arrays(reason: str) -> RemarkWords:
         f"matrices are arrays of each work-item, which is slow: {reason}",
         "matrices of real numbers of a subgroup of 32 work-items, that fit its registers, are fragments",
     )
+
+
+def tile_program(parts: str) -> RemarkWords:
+    """A kernel that is a tile program on an NVIDIA GPU, and what it consists of."""
+    return RemarkWords(
+        "pipeline",
+        f"copies and products run by themselves: {parts}",
+        "the sizes of the tiles, and the hints `hopper`, say how much is in flight",
+    )
+
+
+def no_tile_program(reason: str, hint: str) -> RemarkWords:
+    """A kernel with matrices of the work-group that is no tile program on an NVIDIA GPU."""
+    what = "scalars before one `parallel`, in which matrices of the work-group are loaded, multiplied and stored"
+    return RemarkWords("tile", f"the kernel is no tile program: {reason}", hint or f"a tile program has {what}")
 
 
 def exchanged_components() -> RemarkWords:

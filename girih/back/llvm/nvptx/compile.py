@@ -25,6 +25,8 @@ from girih.back.llvm.nvptx.packing import packed_geometry, packing_of
 from girih.back.llvm.nvptx.place import place_of
 from girih.back.llvm.nvptx.table import BUT_MATRICES, CUDA
 from girih.back.llvm.nvptx.tensor_map import places
+from girih.back.llvm.nvptx.tile.choice import chosen_tile_kernel
+from girih.back.llvm.nvptx.tile.kernel import lower_tile
 from girih.diagnostics import CompileError, Diagnostic, GirihError, InternalError
 from girih.facts.findings import NOT_ON_TARGET
 from girih.facts.remarks import Remarks
@@ -80,6 +82,11 @@ def _lowered(
 ) -> LoweredForCuda:
     refuse_unknown(function, CUDA, "cuda")
     remarks = Remarks("cuda")
+    tile = chosen_tile_kernel(function, architecture, variant, remarks, checks=checks)
+    if tile is not None:
+        made, text = lower_tile(tile, architecture, BUT_MATRICES, remarks, checks=checks)
+        _refuse_too_large(function, made, architecture)
+        return LoweredForCuda(made, text)
     geometry = geometry_for(function, limits, remarks)
     subgroup_size, threads = geometry.subgroup_size, geometry.subgroups * geometry.subgroup_size
     packing = None if variant.linear else packing_of(function)

@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from girih.back.llvm.nvptx.compile import compile_kernel
+from girih.back.llvm.nvptx.machine.architecture import architecture_named
+from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from tests.back.nvptx.assembling import needs_ptxas, ptxas
 from tests.back.nvptx.test_golden import as_text, as_written
-from tests.back.nvptx.tile.emitted import emitted, emitted_from
+from tests.back.nvptx.tile.emitted import HOPPER, emitted, emitted_from
 from tests.conftest import Golden
-from tests.tile.programs import attention, kernel_of, product
+from tests.tile.programs import attention, function_of, kernel_of, product
+
+TILE = CudaVariant(tile=True)
 
 LAYOUTS = [
     product(order=order, transpose_a=a, transpose_b=b) for order, a, b in every("FC", (False, True), (False, True))
@@ -72,3 +77,25 @@ def test_nobody_ends_with_a_finding() -> None:
     checked = emitted_from(product(checked=""), checks=True)
     assert checked.sites and "exit" not in checked.ptx.replace("func_exit", "")
     assert "exit" not in emitted_from(product()).ptx
+
+
+def test_a_kernel_is_compiled_as_a_tile_program() -> None:
+    """With its variant, where the architecture has products of warpgroups; what it consists of is remarked."""
+    function = function_of(product())
+    made = compile_kernel(function, HOPPER, variant=TILE)
+    assert made.recipes and "wgmma.mma_async" in made.ptx
+    (remark,) = [one for one in made.remarks if one.code == "cuda.pipeline"]
+    for words in ("2 groups of 128", "4 slots of 48 KiB", "maps of %A, %B, %C"):
+        assert words in remark.message
+    for architecture, variant in ((HOPPER, CudaVariant()), (architecture_named("sm_90"), TILE)):
+        other = compile_kernel(function, architecture, variant=variant)
+        assert not other.recipes and "wgmma" not in other.ptx
+        assert {one.code for one in other.remarks}.isdisjoint({"cuda.pipeline", "cuda.tile"})
+
+
+def test_why_a_kernel_is_no_tile_program() -> None:
+    """The kernel is compiled without one, and a remark has the reason."""
+    made = compile_kernel(function_of(product(rows=96)), HOPPER, variant=TILE)
+    (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
+    assert "96 rows" in remark.message and remark.hint
+    assert not made.recipes and "mma" not in made.ptx
