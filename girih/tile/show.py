@@ -126,7 +126,7 @@ class _StepLines:
     def lines(self, steps: Steps, indent: str) -> Iterator[str]:
         for step in steps:
             for line in self._lines_of(step, indent):
-                self.first.setdefault(id(step), line.strip())
+                self.first.setdefault(id(step), line.strip().partition("\n")[0])
                 yield line
 
     def _lines_of(self, step: TileStep, indent: str) -> Iterator[str]:
