@@ -27,6 +27,7 @@ from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewher
 from girih.source import Source
 
 if TYPE_CHECKING:
+    from girih.addressing import TensorMap
     from girih.arguments.grid import ArgumentGrid
     from girih.front.spirv.judged import ShaderModule
     from girih.front.spirv.translated import Translated
@@ -399,6 +400,15 @@ class Kernel:
         division by zero, and for a size outside 0 to 2^31 - 1.
         """
         return self._grid_of(self._in_order(arguments, named))
+
+    def tensor_maps(self, /, *arguments: object, **named: object) -> Mapping[str, TensorMap]:
+        """The tensor maps that a launch with these arguments would make of its arrays, by name; nothing runs.
+
+        Tile programs on CUDA have them (docs/targets.md). There are none on other targets, for other kernels, and for
+        arrays of which the device has no maps. Raises `LaunchError` for wrong arguments, as a launch does.
+        """
+        values, executor = self._in_order(arguments, named), self.executor
+        return executor.tensor_maps(values) if isinstance(executor, AsynchronousExecutor) else {}
 
     def bind(self, /, *arguments: object, **named: object) -> Launch:
         """A launch as a value: the kernel on its grid with arguments, to be run with `launch.run()`.

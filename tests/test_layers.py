@@ -222,7 +222,7 @@ ROOMS = {
     "back.spirv.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "spirv", "back.spirv")),
     "back.spirv": Room(),
     "back": Room(),
-    "runtime.device": Room(("diagnostics", "ir", "spirv", "arguments")),
+    "runtime.device": Room(("diagnostics", "ir", "spirv", "addressing", "arguments")),
     "runtime.cache": Room(("source", "diagnostics", "ir", "analysis", "back.llvm.assemble")),
     "runtime.compiled": Room((*KNOWN, "addressing", "arguments", "back.llvm.assemble", "back.llvm.lower"), ARRAYS),
     "runtime.cpu": Room(
@@ -235,9 +235,13 @@ ROOMS = {
     "runtime.cuda.tensor_maps": Room(
         (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.compiled", "runtime.cuda.driver"), ARRAYS
     ),
+    "runtime.cuda.recipes": Room(
+        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cuda.tensor_maps", "tile.*"), ARRAYS
+    ),
     "runtime.cuda": Room(
         (
             *KNOWN,
+            "addressing",
             "arguments",
             "back.llvm",
             "runtime.cache",
@@ -245,6 +249,7 @@ ROOMS = {
             "runtime.cuda.driver",
             "runtime.cuda.code",
             "runtime.cuda.plans",
+            "runtime.cuda.recipes",
             "runtime.cuda.tensor_maps",
             "runtime.device",
         ),
@@ -287,7 +292,7 @@ ROOMS = {
         ARRAYS,
     ),
     "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
-    "api": Room((*WORDS, "environment", "ir", "program", "front", "arguments", "interpreter", "runtime")),
+    "api": Room((*WORDS, "environment", "ir", "program", "front", "addressing", "arguments", "interpreter", "runtime")),
     "exploration": Room(("diagnostics", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
     # Kernels as operators of other libraries, which nothing else imports.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
+    from girih.addressing import TensorMap
     from girih.arguments.report import DeviceReach
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
@@ -51,6 +52,9 @@ class AsynchronousExecutor(Executor, Protocol):
 
     def reach(self, arguments: Sequence[object]) -> DeviceReach:
         """The device that a launch with these arguments is on. Raises `LaunchError`."""
+
+    def tensor_maps(self, arguments: Sequence[object]) -> Mapping[str, TensorMap]:
+        """The tensor maps that a launch with these arguments makes, by name. Raises `LaunchError`."""
 
 
 class TargetDevice(Protocol):

@@ -10,6 +10,7 @@
 `kernel`         a kernel: compiled, loaded and launched
 `quick`          launches like earlier ones in machine code
 `plans`          what that machine code is told of a launch, and the code itself
+`recipes`        the maps that a launch makes for a tile program, or why there are none
 `variant`        the variant of a kernel that a launch takes, and CUDA's grid
 `architectures`  the architecture that a target means
 `code`           PTX and machine code: assemblers, what is kept on disk, what is shown

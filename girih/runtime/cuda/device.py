@@ -39,6 +39,7 @@ class CudaDevice:
     context: int
     name: str
     capability: tuple[int, int]
+    multiprocessors: int
     blocks: DeviceBlocks = field(default_factory=DeviceBlocks)
     tables: KeptTables = field(default_factory=KeptTables)
     records: PinnedRecords = field(default_factory=PinnedRecords)
@@ -50,7 +51,7 @@ class CudaDevice:
         context = int(call("cuDevicePrimaryCtxRetain", handle))
         name = call("cuDeviceGetName", 256, handle).split(b"\0")[0].decode(errors="replace")
         major, minor = (attribute_of(handle, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
-        return CudaDevice(number, handle, context, name, (major, minor))
+        return CudaDevice(number, handle, context, name, (major, minor), attribute_of(handle, "MULTIPROCESSOR_COUNT"))
 
     def __str__(self) -> str:
         return f"cuda:{self.number} ({self.name})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from girih.arguments.report import DeviceReach
 from girih.diagnostics import Diagnostic
@@ -12,8 +12,11 @@ from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
 from girih.runtime.cuda.architectures import usual_architecture
 from girih.runtime.cuda.kernel import CudaKernel
-from girih.runtime.cuda.place import place_of
+from girih.runtime.cuda.place import are_on_device, place_of
 from girih.runtime.cuda.report import faults_in_words
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorMap
 
 ENVIRONMENT = "GIRIH_SYNCHRONOUS"
 
@@ -33,7 +36,7 @@ class CudaExecutor:
         self._synchronous = _chosen(synchronous)
         self._kernel = CudaKernel(function, name, checks, limits)
         # Refusals come when a program is loaded, also where there is no GPU.
-        self._kernel.compiled(usual_architecture(name))
+        self._kernel.first(usual_architecture(name))
         self.call: Callable[..., object] = self._call
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -77,6 +80,11 @@ class CudaExecutor:
         function = self._kernel.function
         with faults_in_words(function.name, function.span):
             return place_of(self._kernel.number, arguments, function.span).reach
+
+    def tensor_maps(self, arguments: Sequence[object]) -> Mapping[str, TensorMap]:
+        """The maps that a launch with these arguments makes, by name. Raises `LaunchError`."""
+        reach = self.reach(arguments) if are_on_device(arguments) else None
+        return self._kernel.tensor_maps(usual_architecture(self._name), arguments, reach)
 
 
 def _chosen(synchronous: bool | None) -> bool:

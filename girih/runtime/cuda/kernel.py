@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from girih.analysis.prints import prints_of
 from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim, claims_of
+from girih.arguments.report import DeviceReach
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
-from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
+from girih.back.llvm.nvptx.machine.kernel import TILE, USUAL, CudaVariant, PtxKernel, usual_variant
 from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
@@ -30,7 +33,11 @@ from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
 from girih.runtime.cuda.report import CAPTURE_HINT, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
-from girih.runtime.cuda.variant import Grid, hardware_grid, variant_of
+from girih.runtime.cuda.variant import MOST_X, Grid, hardware_grid, variant_of
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorMap
+    from girih.runtime.cuda.tensor_maps import MadeMap
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +51,7 @@ class _Call:
     accepted: Sequence[Accepted]
     given: Sequence[object]
     variant: CudaVariant
+    made: Sequence[MadeMap] = ()
 
     def launch(
         self, record: FailureRecord, memory: slots.SlotMemory, types: Sequence[Type], prints: int = 0
@@ -52,15 +60,16 @@ class _Call:
         kernel = self.loaded.kernel
         filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
         filled.words[:4] = [*self.grid, record.device]
-        if kernel.maps:
+        if kernel.maps or self.made:
             from girih.runtime.cuda.tensor_maps import with_maps
 
-            filled.words = with_maps(kernel, filled.words, self.accepted, memory.array)
+            filled.words = with_maps(kernel, filled.words, self.accepted, memory.array, self.made)
         assert filled.words.nbytes == kernel.parameter_bytes, "the kernel has the slots that are filled"
         begin = filled.address
         listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
         parameters = (ctypes.c_void_p * len(listed))(*listed)
-        call("cuLaunchKernel", self.loaded.handle, *kernel.ctas(self.asked), kernel.threads, 1, 1, kernel.shared_bytes,
+        ctas = kernel.ctas(self.asked, self.place.device.multiprocessors)
+        call("cuLaunchKernel", self.loaded.handle, *ctas, kernel.threads, 1, 1, kernel.shared_bytes,
              self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
         return filled
 
@@ -97,7 +106,24 @@ class CudaKernel:
         if found is None:
             wanted = CompiledFor(architecture, self._checks, self._limits)
             found = self._kernels[key] = ptx_kernel(self.function, wanted, variant)
+            if variant == TILE and not found.is_tile_program:
+                self._kernels[architecture.name, USUAL] = found
         return found
+
+    def first(self, architecture: NvidiaArchitecture) -> PtxKernel:
+        """The kernel as nearly all launches have it. Raises `CompileError`."""
+        return self.compiled(architecture, usual_variant(self.function, architecture))
+
+    def tensor_maps(
+        self, architecture: NvidiaArchitecture, arguments: Sequence[object], reach: DeviceReach | None
+    ) -> Mapping[str, TensorMap]:
+        """The maps that a launch with some arguments makes, by name; none where it needs none, or has none.
+
+        Raises `LaunchError` for wrong arguments.
+        """
+        accepted = arrays.accept(self._specs, arguments, reach)
+        _, made = self._as_tiles(architecture, (1, 1, 1), variant_of(self.function, (1, 1, 1), accepted), accepted)
+        return {one.name: one.tensor_map for one in made}
 
     def launch(self, grid: Grid, arguments: Sequence[object], *, synchronous: bool) -> None:
         """Run the kernel on a grid, where a size may be 0: then nothing runs.
@@ -111,7 +137,7 @@ class CudaKernel:
             place = place_of(self.number, arguments, span)
             with place.device.current():
                 accepted = arrays.accept(self._specs, arguments, place.reach)
-                variant = self._suited(place.device, variant_of(self.function, grid, accepted), accepted)
+                variant, made = self._suited(place.device, grid, accepted)
                 asked = hardware_grid(grid, variant)
                 if asked is None:
                     message = f"a grid of {grid} has more work-groups than CUDA can count, 2^47"
@@ -122,7 +148,7 @@ class CudaKernel:
                 place.stream.raise_found(self.function.name)
                 for other in place.after:
                     place.stream.follow(other)
-                one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant)
+                one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant, made)
                 self._run(one, synchronous=synchronous)
 
     def synchronize(self) -> None:
@@ -137,14 +163,37 @@ class CudaKernel:
             if found:
                 raise KernelError(found)
 
-    def _suited(self, device: CudaDevice, variant: CudaVariant, accepted: Sequence[Accepted]) -> CudaVariant:
-        """The variant for a device: without the engine that copies boxes, where it does not know all tensor maps."""
-        if not any(isinstance(item, MapClaim) for item in accepted):
-            return variant
-        from girih.runtime.cuda.tensor_maps import are_encodable
+    def _suited(
+        self, device: CudaDevice, grid: Grid, accepted: Sequence[Accepted]
+    ) -> tuple[CudaVariant, Sequence[MadeMap]]:
+        """The variant for a launch on a device, with the maps that it makes if it is that of a tile program.
 
+        Without the engine that copies boxes it is where the device does not know all tensor maps.
+        """
+        variant = variant_of(self.function, grid, accepted)
         architecture = architecture_on(device, self._name, self.function.span)
-        return replace(variant, engine=not architecture.copies or are_encodable(accepted, architecture.name))
+        if any(isinstance(item, MapClaim) for item in accepted):
+            from girih.runtime.cuda.tensor_maps import are_encodable
+
+            engine = not architecture.copies or are_encodable(accepted, architecture.name)
+            return replace(variant, engine=engine), ()
+        return self._as_tiles(architecture, grid, variant, accepted)
+
+    def _as_tiles(
+        self, architecture: NvidiaArchitecture, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
+    ) -> tuple[CudaVariant, Sequence[MadeMap]]:
+        """A variant, or that of a tile program with its maps, where all of them are legal."""
+        if variant != USUAL or prod(grid) > MOST_X or usual_variant(self.function, architecture) != TILE:
+            return variant, ()
+        kernel = self.compiled(architecture, TILE)
+        if not kernel.is_tile_program:
+            return variant, ()
+        from girih.runtime.cuda.recipes import IllegalMapError, made_maps
+
+        try:
+            return TILE, made_maps(kernel, accepted)
+        except IllegalMapError:
+            return variant, ()
 
     def _on(self, device: CudaDevice, variant: CudaVariant) -> LoadedKernel:
         """The kernel on a device, loaded now or before; the device is the thread's current one."""
@@ -169,8 +218,8 @@ class CudaKernel:
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
-            if one.variant == USUAL:
-                self.quick.note(PlannedLaunch(stream, one.loaded, filled.words, one.accepted, one.given))
+            if one.variant in (USUAL, TILE):
+                self.quick.note(PlannedLaunch(stream, one.loaded, filled.words, one.accepted, one.given, one.made))
             return
         if is_capturing(stream.handle):
             why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"

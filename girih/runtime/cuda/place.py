@@ -49,6 +49,11 @@ def place_of(number: int | None, arguments: Sequence[object], span: Span = NOWHE
     return LaunchPlace(device, launch_stream(device, stream), bool(homes), after)
 
 
+def are_on_device(arguments: Sequence[object]) -> bool:
+    """Whether any argument is on a device of CUDA."""
+    return next(_homes(arguments), None) is not None
+
+
 def _homes(values: Sequence[object]) -> Iterator[tuple[object, int]]:
     """The arrays among arguments, and members of groups, that are on CUDA devices, with the numbers of these."""
     for value in values:

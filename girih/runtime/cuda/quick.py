@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from string import Template
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from girih.runtime.cuda.plans.parameters import PARAMETER_NUMBERS, ParameterWord
 from girih.runtime.cuda.streams import LaunchStream, stream_teller
 from girih.runtime.cuda.variant import MOST_X, MOST_YZ
 
+if TYPE_CHECKING:
+    from girih.runtime.cuda.tensor_maps import MadeMap
+
 LAUNCHES = 16
 """So many launches by Python make it worth to have the machine code, which takes tens of milliseconds."""
 MOST_PLANS = 8
@@ -48,7 +51,7 @@ _SYMBOL = "girih_cuda_call"
 _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_ASK_STREAM", "P_LAUNCH", "P_GET_CURRENT",
-    "P_RANGES", "P_PARAMETERS", "P_BYTES",
+    "P_RANGES", "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -71,6 +74,7 @@ class PlannedLaunch:
     words: np.ndarray[Any, np.dtype[np.int64]]
     accepted: Sequence[Accepted]
     given: Sequence[object]
+    made: Sequence[MadeMap] = ()
 
 
 class QuickCalls:
@@ -121,10 +125,17 @@ class QuickCalls:
     def _plan(self, launch: PlannedLaunch) -> _Plan | None:
         kernel, stream = launch.loaded.kernel, launch.stream
         functions = [_address(name) or 0 for name in ("cuLaunchKernel", "cuCtxGetCurrent")]
-        told = ParameterWords(stream.device.number, stream.handle).add_all(self._specs, launch.accepted, launch.given)
-        if told is None or 0 in functions:
+        replace_address = _address("cuTensorMapReplaceAddress") or 0
+        if 0 in functions or (launch.made and not replace_address):
             return None
+        told = self._told(launch)
+        if told is None:
+            return None
+        slots = told.slots
+        moved = [word for one in launch.made for word in (one.offset, 8 * slots[one.parameter], one.begin)]
+        maps = (ctypes.c_int64 * len(moved))(*moved)
         pointers = (ctypes.c_int64 * len(kernel.pointers))(*(8 * number for number in kernel.pointers))
+        # Encoded maps are among the words, and may lie anywhere here.
         words = launch.words.copy()
         arrays = list(_arrays(launch.given))
         tables = (exchange_table(array.__class__) for array in arrays)
@@ -135,13 +146,33 @@ class QuickCalls:
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
             kernel.threads, kernel.packed, kernel.shared_bytes, int(words.ctypes.data), words.nbytes,
             len(pointers), ctypes.addressof(pointers), stream_of, id(teller), *functions,
-            told.ranges, len(self._specs), *told.words,
+            told.ranges, self._most_ctas(launch), replace_address, len(launch.made),
+            ctypes.addressof(maps), len(self._specs), *told.words,
         ]  # fmt: skip
         content = (ctypes.c_int64 * len(listed))(*listed)
         types = [array.__class__ for array in arrays]
         return _Plan(
-            ctypes.addressof(content), (content, pointers, words, teller, types, told.held, launch.loaded, stream)
+            ctypes.addressof(content), (content, pointers, maps, words, teller, types, told.held, launch.loaded, stream)
         )
+
+    def _most_ctas(self, launch: PlannedLaunch) -> int:
+        """The most CTAs, all along x; 0 where they are CUDA's grid as the work-groups are."""
+        kernel = launch.loaded.kernel
+        if not kernel.is_tile_program:
+            return 0
+        return launch.stream.device.multiprocessors if kernel.persistent else MOST_X
+
+    def _told(self, launch: PlannedLaunch) -> ParameterWords | None:
+        """The words of the parameters; those that the maps depend on are taken as they are in this launch."""
+        told = ParameterWords(launch.stream.device.number, launch.stream.handle)
+        if launch.made:
+            from girih.runtime.cuda.recipes import UNIT_BYTES, integers_of
+
+            if any(one.begin % UNIT_BYTES for one in launch.made):
+                return None
+            told.fixed = integers_of(launch.loaded.kernel)
+            told.aligned = {one.parameter: UNIT_BYTES for one in launch.made}
+        return told.add_all(self._specs, launch.accepted, launch.given)
 
 
 def _arrays(given: Iterable[object]) -> Iterator[object]:

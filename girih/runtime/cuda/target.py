@@ -46,13 +46,15 @@ class CudaTarget:
         Raises `CompileError` for a kernel that the target refuses, and where there is nothing that shows `sass`.
         """
         from girih.back.llvm.nvptx.compile import compile_kernel, lower
+        from girih.back.llvm.nvptx.machine.kernel import usual_variant
 
         architecture, checks = self._architecture(), settings["checks"] == "bounds"
         if form == "remarks":
             return "\n\n".join(remark.render() for remark in self.remarks(function, settings, limits))
+        variant = usual_variant(function, architecture)
         if form == "llvm":
-            return lower(function, architecture, checks=checks, limits=limits).text
-        kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
+            return lower(function, architecture, checks=checks, limits=limits, variant=variant).text
+        kernel = compile_kernel(function, architecture, checks=checks, limits=limits, variant=variant)
         if form == "sass":
             from girih.runtime.cuda.code.sass import sass_of
 
@@ -62,10 +64,12 @@ class CudaTarget:
     def remarks(self, function: Function, settings: Mapping[str, str], limits: DeviceLimits) -> tuple[Diagnostic, ...]:
         """The remarks on a kernel, which is compiled for them, and assembled where there is an assembler."""
         from girih.back.llvm.nvptx.compile import compile_kernel
+        from girih.back.llvm.nvptx.machine.kernel import usual_variant
         from girih.runtime.cuda.code.kept import resource_remarks
 
         architecture, checks = self._architecture(), settings["checks"] == "bounds"
-        kernel = compile_kernel(function, architecture, checks=checks, limits=limits)
+        variant = usual_variant(function, architecture)
+        kernel = compile_kernel(function, architecture, checks=checks, limits=limits, variant=variant)
         return (*kernel.remarks, *resource_remarks(kernel, architecture, function.span))
 
     def product_tile(self, factors: Number, sums: Number) -> tuple[int, int, int]:

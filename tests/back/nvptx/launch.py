@@ -27,6 +27,9 @@ from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
 ARCHITECTURE = "sm_90a"
 _MOST = 2**31
 
+MULTIPROCESSORS = 2
+"""Those of a device, so many as to see that persistent CTAs execute several work-groups."""
+
 
 @dataclass
 class PtxMachineKernel:
@@ -69,7 +72,7 @@ class PtxMachineKernel:
         given, maps = self._parameters(kernel, packed, arguments)
         done = module.launch(
             kernel.entry,
-            kernel.ctas(grid),
+            kernel.ctas(grid, MULTIPROCESSORS),
             kernel.threads,
             given,
             kernel.shared_bytes,

@@ -294,7 +294,7 @@ def test_work_groups_are_packed(sizes: tuple[int, int, int], packed: int, thread
     """Work-groups wait for their own threads, and the last CTA has work-groups beyond the grid."""
     kernel = compiled(batched(*sizes, "f32", "f32", "n.n", 0))
     assert (kernel.packed, kernel.threads) == (packed, packed * threads)
-    assert kernel.ctas((packed + 1, 2, 3)) == (2, 2, 3)
+    assert kernel.ctas((packed + 1, 2, 3), 1) == (2, 2, 3)
     assert "bar.warp.sync" in kernel.ptx
     assert not re.search(r"\bbar(rier)?\.(cta\.)?sync", kernel.ptx)
 

@@ -110,6 +110,7 @@ class FakeGpu:
     shared_bytes: int = 227 * 1024
     memory_bytes: int = 64 * 1024 * 1024
     threads: int = 1024
+    multiprocessors: int = 132
     registers: int = 32
 
 
@@ -148,7 +149,7 @@ class FakeDriver:
         self.launches: list[tuple[tuple[int, int, int], int, int]] = []
         self.addresses: dict[str, int] = {}
         self.maps: fake_maps.Encoded = {}
-        self._by_name = fake_maps.functions(self.maps, "sm_{}{}a".format(*self.gpus[0].capability))
+        self._by_name = fake_maps.functions(self.maps, "sm_{}{}a".format(*self.gpus[0].capability), self.calls)
         self._thread = threading.local()
         self._lock = threading.RLock()
         self._next = 0x1000
@@ -218,7 +219,7 @@ class FakeDriver:
     def cuDeviceGetAttribute(self, attribute: int, device: int) -> int:
         gpu, names = self.gpus[device], CUdevice_attribute
         return {
-            names.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 132,
+            names.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: gpu.multiprocessors,
             names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: gpu.capability[0],
             names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: gpu.capability[1],
             names.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: gpu.shared_bytes,

@@ -25,8 +25,11 @@ _LISTS = {"u64": _WIDE, "u32": _WORD, "int": ctypes.c_int}
 Encoded = dict[bytes, BoundTensorMap]
 
 
-def functions(encoded: Encoded, architecture: str) -> dict[str, Any]:
-    """The driver's functions by their names, which can be called by their addresses; maps are noted in `encoded`."""
+def functions(encoded: Encoded, architecture: str, calls: list[str]) -> dict[str, Any]:
+    """The driver's functions by their names, which can be called by their addresses.
+
+    Maps are noted in `encoded`, and the names of the functions in `calls`.
+    """
     tiled = ctypes.CFUNCTYPE(ctypes.c_int, _ADDRESS, _WORD, _WORD, *[_ADDRESS] * 5, *[_WORD] * 4)
     im2col = ctypes.CFUNCTYPE(
         ctypes.c_int, _ADDRESS, _WORD, _WORD, *[_ADDRESS] * 5, _WORD, _WORD, _ADDRESS, *[_WORD] * 4
@@ -34,19 +37,30 @@ def functions(encoded: Encoded, architecture: str) -> dict[str, Any]:
 
     def encode_tiled(target: int, type: int, rank: int, address: int, dim: int, strides: int, box: int, steps: int,
                      *rest: int) -> int:  # fmt: skip
+        calls.append("cuTensorMapEncodeTiled")
         box_dim = _values(box, "u32", rank)
         return _noted(encoded, target, address, lambda: TensorMap.tiled(
             box_dim=box_dim, **_common(type, rank, dim, strides, steps, rest, architecture)))  # fmt: skip
 
     def encode_im2col(target: int, type: int, rank: int, address: int, dim: int, strides: int, lower: int, upper: int,
                       channels: int, pixels: int, steps: int, *rest: int) -> int:  # fmt: skip
+        calls.append("cuTensorMapEncodeIm2col")
         given: dict[str, Any] = _common(type, rank, dim, strides, steps, rest, architecture)
         for name, corner in (("lower_corner", lower), ("upper_corner", upper)):
             given[name] = _values(corner, "int", rank - 2)
         return _noted(encoded, target, address, lambda: TensorMap.im2col(
             channels_per_pixel=channels, pixels_per_column=pixels, **given))  # fmt: skip
 
-    return {"cuTensorMapEncodeTiled": tiled(encode_tiled), "cuTensorMapEncodeIm2col": im2col(encode_im2col)}
+    def replace_address(target: int, address: int) -> int:
+        calls.append("cuTensorMapReplaceAddress")
+        known = encoded.get(ctypes.string_at(target, MAP_BYTES))
+        return _INVALID_VALUE if known is None else _noted(encoded, target, address, lambda: known.tensor_map)
+
+    return {
+        "cuTensorMapEncodeTiled": tiled(encode_tiled),
+        "cuTensorMapEncodeIm2col": im2col(encode_im2col),
+        "cuTensorMapReplaceAddress": ctypes.CFUNCTYPE(ctypes.c_int, _ADDRESS, _ADDRESS)(replace_address),
+    }
 
 
 def _values(address: int, kind: str, count: int) -> list[int]:

@@ -95,7 +95,7 @@ begin:
   %template_at = getelementptr i8, ptr %plan, i64 ${P_SLOTS}
   %slot_bytes = load i64, ptr %slot_bytes_at
   %template = load ptr, ptr %template_at
-  %slots = alloca i8, i64 %slot_bytes, align 16
+  %slots = alloca i8, i64 %slot_bytes, align 128
   call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %template, i64 %slot_bytes, i1 false)
   %grid = load ptr, ptr %given
   %has_grid = call i1 @grid(ptr %grid, ptr %slots)
@@ -127,7 +127,10 @@ bound:
   br label %next
 compare:
   %apart = call i1 @apart(ptr %ranges, ptr %range)
-  br i1 %apart, label %ask, label %bad
+  br i1 %apart, label %place_maps, label %bad
+place_maps:
+  %placed = call i1 @place_maps(ptr %plan, ptr %slots)
+  br i1 %placed, label %ask, label %bad
 ask:
   %done = call i1 @ask_driver(ptr %plan, ptr %slots)
   ret i1 %done
@@ -658,15 +661,86 @@ bad:
   ret i1 false
 }
 
-; cuLaunchKernel with the slots, and with the addresses in them that are parameters of their own. CTAs have several
-; work-groups along x each (PtxKernel.packed), of which the last one may have too many.
+; The maps that the plan has encoded, for the addresses that are in the slots now.
+define internal i1 @place_maps(ptr %plan, ptr %slots) {
+entry:
+  %count_at = getelementptr i8, ptr %plan, i64 ${P_MAPS}
+  %list_at = getelementptr i8, ptr %plan, i64 ${P_MAP_LIST}
+  %replace_at = getelementptr i8, ptr %plan, i64 ${P_REPLACE}
+  %count = load i64, ptr %count_at
+  %list = load ptr, ptr %list_at
+  %replace = load ptr, ptr %replace_at
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %one ]
+  %words = phi ptr [ %list, %entry ], [ %words_after, %one ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %one, label %good
+good:
+  ret i1 true
+one:
+  %following = add i64 %number, 1
+  %slot_at = getelementptr i64, ptr %words, i64 1
+  %begin_at = getelementptr i64, ptr %words, i64 2
+  %words_after = getelementptr i64, ptr %words, i64 3
+  %map_offset = load i64, ptr %words
+  %slot_offset = load i64, ptr %slot_at
+  %begin = load i64, ptr %begin_at
+  %map = getelementptr i8, ptr %slots, i64 %map_offset
+  %slot = getelementptr i8, ptr %slots, i64 %slot_offset
+  %array = load i64, ptr %slot
+  %address = add i64 %array, %begin
+  %result = call i32 %replace(ptr %map, i64 %address)
+  %fine = icmp eq i32 %result, 0
+  br i1 %fine, label %next, label %bad
+bad:
+  ret i1 false
+}
+
+; The CTAs of a launch along x, y and z (PtxKernel.ctas): packed work-groups along x, or, where there is a number of them
+; at most, a row of CTAs for all work-groups, no more than that; whether CUDA has such a grid.
+define internal i1 @ctas(ptr %plan, ptr %slots, ptr %out) {
+entry:
+  %most_at = getelementptr i8, ptr %plan, i64 ${P_MOST_CTAS}
+  %packed_at = getelementptr i8, ptr %plan, i64 ${P_PACKED}
+  %y_at = getelementptr i64, ptr %slots, i64 1
+  %z_at = getelementptr i64, ptr %slots, i64 2
+  %out_y = getelementptr i64, ptr %out, i64 1
+  %out_z = getelementptr i64, ptr %out, i64 2
+  %most = load i64, ptr %most_at
+  %packed = load i64, ptr %packed_at
+  %x = load i64, ptr %slots
+  %y = load i64, ptr %y_at
+  %z = load i64, ptr %z_at
+  %in_a_row = icmp ne i64 %most, 0
+  br i1 %in_a_row, label %row, label %as_they_are
+as_they_are:
+  %past = add i64 %x, %packed
+  %last = sub i64 %past, 1
+  %wide = udiv i64 %last, %packed
+  store i64 %wide, ptr %out
+  store i64 %y, ptr %out_y
+  store i64 %z, ptr %out_z
+  ret i1 true
+row:
+  %plane = mul i64 %x, %y
+  %all = mul i64 %plane, %z
+  %few = icmp ult i64 %all, %most
+  %count = select i1 %few, i64 %all, i64 %most
+  store i64 %count, ptr %out
+  store i64 1, ptr %out_y
+  store i64 1, ptr %out_z
+  %counted = icmp ule i64 %all, ${MOST_X}
+  ret i1 %counted
+}
+
+; cuLaunchKernel with the slots, and with the addresses in them that are parameters of their own.
 define internal i1 @ask_driver(ptr %plan, ptr %slots) {
 entry:
   %count_at = getelementptr i8, ptr %plan, i64 ${P_POINTERS}
   %list_at = getelementptr i8, ptr %plan, i64 ${P_POINTER_LIST}
   %function_at = getelementptr i8, ptr %plan, i64 ${P_FUNCTION}
   %threads_at = getelementptr i8, ptr %plan, i64 ${P_THREADS}
-  %packed_at = getelementptr i8, ptr %plan, i64 ${P_PACKED}
   %shared_at = getelementptr i8, ptr %plan, i64 ${P_SHARED}
   %stream_at = getelementptr i8, ptr %plan, i64 ${P_STREAM}
   %launch_at = getelementptr i8, ptr %plan, i64 ${P_LAUNCH}
@@ -674,7 +748,6 @@ entry:
   %list = load ptr, ptr %list_at
   %function = load ptr, ptr %function_at
   %threads = load i32, ptr %threads_at
-  %packed = load i64, ptr %packed_at
   %shared = load i32, ptr %shared_at
   %stream = load ptr, ptr %stream_at
   %launch = load ptr, ptr %launch_at
@@ -695,13 +768,15 @@ one:
   store ptr %value, ptr %value_at
   br label %next
 ready:
-  %y_at = getelementptr i64, ptr %slots, i64 1
-  %z_at = getelementptr i64, ptr %slots, i64 2
-  %groups = load i64, ptr %slots
-  %past = add i64 %groups, %packed
-  %last = sub i64 %past, 1
-  %ctas = udiv i64 %last, %packed
-  %x = trunc i64 %ctas to i32
+  %ctas = alloca [3 x i64]
+  %y_at = getelementptr i64, ptr %ctas, i64 1
+  %z_at = getelementptr i64, ptr %ctas, i64 2
+  %has_grid = call i1 @ctas(ptr %plan, ptr %slots, ptr %ctas)
+  br i1 %has_grid, label %start, label %bad
+bad:
+  ret i1 false
+start:
+  %x = load i32, ptr %ctas
   %y = load i32, ptr %y_at
   %z = load i32, ptr %z_at
   %state = call ptr @PyEval_SaveThread()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from inspect import getattr_static
 from typing import Any
@@ -65,12 +65,16 @@ _ANY_STRIDE = -1
 class ParameterWords:
     """The words of all parameters of a launch, made one after another, for a device by its number and a stream.
 
-    `ranges` are the arrays, and `held` is what must stay for the words.
+    `fixed` are the numbers of parameters that must be the same again, `aligned` what arrays must be aligned to besides.
+    `ranges` are the arrays, `slots` the first slot of each parameter, and `held` is what must stay for the words.
     """
 
     device: int
     stream: int
+    fixed: Collection[int] = ()
+    aligned: Mapping[int, int] = field(default_factory=dict)
     words: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
     ranges: int = 0
     held: list[object] = field(default_factory=list)
 
@@ -79,22 +83,28 @@ class ParameterWords:
     ) -> ParameterWords | None:
         """These words, with those of all parameters added; None where machine code does not know one of them."""
         slot = FIRST_PARAMETER
-        for spec, item, value in zip(specs, accepted, given, strict=True):
-            found = self._parameter(spec, item, value, slot)
+        for number, (spec, item, value) in enumerate(zip(specs, accepted, given, strict=True)):
+            found = self._parameter(number, spec, item, value, slot)
             if found is None:
                 return None
             self.words += found
+            self.slots.append(slot)
             slot += slot_count(spec.type)
         return self
 
-    def _parameter(self, spec: ParameterSpec, item: Accepted, given: object, slot: int) -> list[int] | None:
+    def _parameter(
+        self, number: int, spec: ParameterSpec, item: Accepted, given: object, slot: int
+    ) -> list[int] | None:
         if isinstance(item, Claim):
-            return self._array(spec.alignment or 1, item, given, slot)
+            return self._array(max(spec.alignment or 1, self.aligned.get(number, 1)), item, given, slot)
         if isinstance(item, GroupClaim):
             return self._group(spec.alignment or 1, item, given, slot)
         if isinstance(spec.type, Boolean):
             return _listed("K_BOOL", slot, [])
         assert isinstance(spec.type, Number)
+        if number in self.fixed:
+            assert isinstance(item, np.ndarray)
+            return _listed("K_INTEGER", slot, [int(item[0, 0, 0])] * 2)
         if spec.type.family == "integer":
             bounds = np.iinfo(np.int32 if spec.type == INDEX else DTYPES[spec.type])
             return _listed("K_INTEGER", slot, [int(bounds.min), int(bounds.max)])

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
+from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.diagnostics import Diagnostic
+from girih.ir.core import Function
 from girih.ir.types import NUMBERS
 from girih.lazy_dataclass import dataclass
 from girih.tile.amounts import Amount
 from girih.tile.form import MapRecipe
+from girih.tile.program import has_matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,15 @@ class CudaVariant:
 
 USUAL = CudaVariant()
 """What nearly all launches are, and emitted forms."""
+
+
+TILE = CudaVariant(tile=True)
+"""What nearly all launches of tile programs are."""
+
+
+def usual_variant(function: Function, architecture: NvidiaArchitecture) -> CudaVariant:
+    """The variant of a kernel that is compiled first, and emitted: as a tile program, where it may be one."""
+    return TILE if architecture.wide_products and has_matrices(function) else USUAL
 
 
 MAP_BYTES = 128
@@ -98,8 +110,8 @@ class PtxKernel:
     `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
     there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
 
-    `recipes` are the maps of a tile program, which the host makes at a launch. If it is `persistent`, a launch asks for
-    one CTA for each multiprocessor, or for each work-group where these are fewer, all along x.
+    `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
+    work-group; if it is `persistent`, they are no more than the multiprocessors.
     """
 
     name: str
@@ -118,10 +130,18 @@ class PtxKernel:
     persistent: bool = False
     remarks: tuple[Diagnostic, ...] = ()
 
-    def ctas(self, grid: tuple[int, int, int]) -> tuple[int, int, int]:
+    @property
+    def is_tile_program(self) -> bool:
+        """Whether CTAs go through work-groups in an order of their own (docs/design/tile.md)."""
+        return bool(self.recipes)
+
+    def ctas(self, grid: tuple[int, int, int], multiprocessors: int) -> tuple[int, int, int]:
         """The grid of CTAs for a grid of work-groups; threads of the last ones that have no work-group end at once."""
         x, y, z = grid
-        return -(-x // self.packed), y, z
+        if not self.is_tile_program:
+            return -(-x // self.packed), y, z
+        groups = x * y * z
+        return min(groups, multiprocessors) if self.persistent else groups, 1, 1
 
     @property
     def all_parameter_bytes(self) -> int:

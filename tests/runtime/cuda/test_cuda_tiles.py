@@ -1,0 +1,302 @@
+"""Launches of tile programs on a driver made of Python: maps made of arguments, the variant, and the CTAs.
+
+The code of the tile variant is written here by hand, so that only what a launch does is tested: a thread of each CTA
+copies boxes of 8 x 4 elements through two maps.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih.arguments.arrays import accept, specifications
+from girih.back.llvm.nvptx import compile as nvptx
+from girih.back.llvm.nvptx.machine.kernel import CudaVariant, PtxKernel, RecipePlace
+from girih.ir.types import F32
+from girih.runtime.cuda import quick, recipes
+from girih.tile.amounts import Amount, number
+from girih.tile.form import MapRecipe
+from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
+from tests.runtime.cuda.fake import FakeDriver
+from tests.runtime.cuda.test_cuda_launch import kernel
+
+ENCODE = "cuTensorMapEncodeTiled"
+COPY_TILES = """
+func @tiles(%A: memref<f32x?x?,strided<1,?>>, %B: memref<f32x?x?,strided<1,?>>, %n: index)
+        attributes {work_group_size=[128,1], subgroup_size=32, grid=[4, 2]} {
+    %zero = constant 0 : index
+    %four = constant 4 : index
+    %eight = constant 8 : index
+    %x = group_id.x : index
+    %y = group_id.y : index
+    %row = mul %x, %eight : index
+    %column = mul %y, %four : index
+    %inside = less_than %column, %n : bool
+    parallel {
+        if %inside {
+            %a = cooperative_matrix_load.n %A[%row,%column] : coopmatrix<f32x8x4,matrix_acc,work_group>
+            cooperative_matrix_store %a, %B[%row,%column]
+        }
+    }
+}
+"""
+PTX = """// by hand
+.version 8.4
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 girih_local[];
+.visible .entry tiles(
+	.param .align 128 .b8 tiles_param_0[384],
+	.param .u64 .ptr .align 4 tiles_param_1,
+	.param .u64 .ptr .align 4 tiles_param_2
+)
+.reqntid 256
+{
+	.reg .pred 	%p<6>;
+	.reg .b32 	%r<20>;
+	.reg .b64 	%rd<12>;
+	mov.u32 	%r1, %tid.x;
+	setp.ne.b32 	%p1, %r1, 0;
+	@%p1 bra 	$L__end;
+	mov.b64 	%rd1, tiles_param_0;
+	cvta.param.u64 	%rd2, %rd1;
+	ld.param.v2.b64 	{%rd3, %rd4}, [tiles_param_0];
+	mul.lo.s64 	%rd5, %rd3, %rd4;
+	cvt.u32.u64 	%r2, %rd5;
+	cvt.u32.u64 	%r3, %rd3;
+	mov.b64 	%rd6, girih_local;
+	cvt.u32.u64 	%r4, %rd6;
+	add.s32 	%r5, %r4, 128;
+	add.s64 	%rd7, %rd2, 128;
+	add.s64 	%rd8, %rd2, 256;
+	mbarrier.init.shared::cta.b64 [%r5], 1;
+	fence.proxy.async;
+	mov.u32 	%r6, %ctaid.x;
+	mov.u32 	%r7, %nctaid.x;
+	mov.b32 	%r8, 0;
+	mov.b32 	%r9, 128;
+$L__next:
+	setp.ge.u32 	%p2, %r6, %r2;
+	@%p2 bra 	$L__end;
+	rem.u32 	%r10, %r6, %r3;
+	div.u32 	%r11, %r6, %r3;
+	shl.b32 	%r12, %r10, 3;
+	shl.b32 	%r13, %r11, 2;
+	mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r5], %r9;
+	cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%rd7, {%r12, %r13}], [%r5];
+	mbarrier.arrive.shared::cta.b64 _, [%r5];
+$L__wait:
+	{ .reg .pred there; mbarrier.try_wait.parity.shared::cta.b64 there, [%r5], %r8; selp.b32 %r14, 0, 1, there; }
+	setp.ne.b32 	%p3, %r14, 0;
+	@%p3 bra 	$L__wait;
+	cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd8, {%r12, %r13}], [%r4];
+	cp.async.bulk.commit_group;
+	cp.async.bulk.wait_group 0;
+	xor.b32 	%r8, %r8, 1;
+	add.s32 	%r6, %r6, %r7;
+	bra.uni 	$L__next;
+$L__end:
+	ret;
+}
+"""
+
+
+def _recipe(name: str, parameter: int, *, stored: bool) -> MapRecipe:
+    return MapRecipe(
+        name, parameter, F32, number(0), (Amount("size", (parameter, 0)), Amount("argument", (2,))),
+        (number(1), Amount("stride", (parameter, 1))), (8, 4), 0, stored,
+    )  # fmt: skip
+
+
+TILES = PtxKernel(
+    "tiles", "tiles", PTX, "sm_90a", 256, 1, 32, 192, 384, (4, 8), (), (),
+    (RecipePlace(128, _recipe("A", 0, stored=False)), RecipePlace(256, _recipe("B", 1, stored=True))), persistent=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def asked(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[CudaVariant]:
+    """The variants that were compiled, of which that of a tile program is the one above; none was before."""
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "cache"))
+    found: list[CudaVariant] = []
+    as_it_is = nvptx.compile_kernel
+
+    def compiled(function: Any, architecture: Any, *, variant: CudaVariant, **words: Any) -> PtxKernel:
+        found.append(variant)
+        if variant.tile:
+            return TILES
+        return as_it_is(function, architecture, variant=variant, **words)
+
+    monkeypatch.setattr(nvptx, "compile_kernel", compiled)
+    return found
+
+
+def numbers(rows: int = 32, columns: int = 8) -> Any:
+    return np.asfortranarray(np.arange(1.0, 1 + rows * columns, dtype=np.float32).reshape(rows, columns))
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_launch_makes_the_maps(
+    fake: FakeDriver, asked: list[CudaVariant], persistent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their sizes, strides and addresses are those of the arguments; persistent CTAs are the device's, in a row."""
+    monkeypatch.setitem(globals(), "TILES", replace(TILES, persistent=persistent))
+    fake.gpus[0].multiprocessors = 3
+    a, b = numbers(), np.zeros((40, 8), np.float32, order="F")[:32]
+    launch = kernel(COPY_TILES)
+    launch(a, b, 8)
+    assert np.array_equal(a, b)
+    assert [grid for grid, *_ in fake.launches] == [(3 if persistent else 8, 1, 1)]
+    assert asked == [CudaVariant(tile=True)]
+    first, second = fake.maps.values()
+    assert (first.tensor_map.global_dim, first.tensor_map.global_strides) == ((32, 8), (128,))
+    assert (second.tensor_map.global_dim, second.tensor_map.global_strides) == ((32, 8), (160,))
+    assert first.tensor_map.box_dim == second.tensor_map.box_dim == (8, 4)
+    assert list(launch.tensor_maps(a, b, 8)) == ["A", "B"]
+    assert launch.tensor_maps(a, b, n=8)["B"].global_strides == (160,)
+
+
+def test_integers_are_part_of_a_map(fake: FakeDriver, asked: list[CudaVariant]) -> None:
+    a, b = numbers(), np.zeros((32, 8), np.float32, order="F")
+    kernel(COPY_TILES)(a, b, 4)
+    assert np.array_equal(a[:, :4], b[:, :4]) and not b[:, 4:].any() and asked == [CudaVariant(tile=True)]
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [("base", "multiple of 16"), ("stride", "multiple"), ("lines", "no multiple of 16"), ("size", "of no elements"),
+     ("beyond", "covers elements 0 to"), ("overlap", "")],
+)  # fmt: skip
+def test_other_launches_take_the_other_variant(
+    fake: FakeDriver, asked: list[CudaVariant], what: str, says: str
+) -> None:
+    room = np.zeros(32 * 10 + 1, np.float32)
+    a, b, n = numbers(), np.zeros((32, 8), np.float32, order="F"), 8
+    if what == "base":
+        a = np.ndarray((32, 8), np.float32, room.data, 4, (4, 128))
+        a[...] = numbers()
+    elif what == "stride":
+        a = np.ndarray((32, 8), np.float32, room.data, 0, (4, 132))
+        a[...] = numbers()
+    elif what == "lines":
+        b = np.ndarray((31, 8), np.float32, room.data, 0, (4, 128))
+    elif what == "size":
+        n = 0
+    elif what == "beyond":
+        n = 9
+    else:
+        b = a
+    expected = a.copy()
+    launch = kernel(COPY_TILES)
+    if what == "lines":
+        with pytest.raises(girih.KernelError, match=r"run\.out_of_bounds"):
+            launch(a, b, n)
+    else:
+        launch(a, b, n)
+        assert np.array_equal(expected[:, :n], b[:, :n])
+    plain = CudaVariant(disjoint=what != "overlap")
+    assert asked == [CudaVariant(tile=True), plain] and not fake.maps
+    assert launch.tensor_maps(a, b, n) == {}
+    if says:
+        accepted = accept(specifications(launch.ir), (a, b, n))
+        with pytest.raises(recipes.IllegalMapError, match=says):
+            recipes.made_maps(TILES, accepted)
+
+
+def test_kernels_without_such_matrices_are_no_tile_programs(fake: FakeDriver, asked: list[CudaVariant]) -> None:
+    launch = kernel(COPY_TILES.replace("work_group>", "subgroup>"))
+    a, b = numbers(), np.zeros((32, 8), np.float32, order="F")
+    launch(a, b, 8)
+    assert asked == [CudaVariant()] and launch.tensor_maps(a, b, 8) == {}
+
+
+def test_an_older_architecture_has_no_tile_programs(asked: list[CudaVariant]) -> None:
+    kernel_ = girih.loads(COPY_TILES, "cuda:sm_80")["tiles"]
+    assert asked == [CudaVariant()] and kernel_.tensor_maps(numbers(), numbers(), 8) == {}
+    assert girih.loads(COPY_TILES, "cpu")["tiles"].tensor_maps(numbers(), numbers(), 8) == {}
+
+
+def test_wrong_arguments_have_no_maps(asked: list[CudaVariant]) -> None:
+    launch = kernel(COPY_TILES)
+    with pytest.raises(girih.LaunchError, match=r"bind\.dtype"):
+        launch.tensor_maps(np.zeros((8, 8)), numbers(), 8)
+    with pytest.raises(girih.LaunchError):
+        launch.tensor_maps(numbers())
+
+
+@pytest.fixture
+def torch(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Torch with a table of functions, on the device."""
+    made = torch_module(fake, fake.stream())
+    monkeypatch.setitem(sys.modules, "torch", made)
+    monkeypatch.setattr(quick, "LAUNCHES", 2)
+    fake.stack.append(0xC0)
+    held = give_table(fake, made)
+    yield made
+    del Exchanged.__dlpack_c_exchange_api__, held  # type: ignore[attr-defined]
+
+
+def on_device(fake: FakeDriver, content: Any) -> Exchanged:
+    made = Exchanged(fake, content, 0)
+    made.dtype = TorchType("float32")  # type: ignore[assignment]
+    return made
+
+
+def content(tensor: Exchanged) -> Any:
+    tensor.dtype = np.dtype("float32")
+    return tensor.content
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_machine_code_moves_the_maps(
+    fake: FakeDriver, asked: list[CudaVariant], torch: Any, persistent: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later launches have the maps of a plan with other addresses; nothing is encoded again."""
+    monkeypatch.setitem(globals(), "TILES", replace(TILES, persistent=persistent))
+    fake.gpus[0].multiprocessors = 3
+    launch = kernel(COPY_TILES)
+    encoded = []
+    for round in range(5):
+        a, b = on_device(fake, numbers() + round), on_device(fake, np.zeros((32, 8), np.float32, order="F"))
+        launch[4, 2](a, b, 8)
+        launch.synchronize()
+        assert np.array_equal(content(b), numbers() + round)
+        encoded.append(fake.calls.count(ENCODE))
+    assert encoded == [2, 4, 4, 4, 4] and fake.calls.count("cuMemAlloc") == 0
+    assert {grid for grid, *_ in fake.launches} == {(3 if persistent else 8, 1, 1)}
+    # Another number makes another map, which Python makes.
+    a, b = on_device(fake, numbers()), on_device(fake, np.zeros((32, 8), np.float32, order="F"))
+    launch[4, 2](a, b, 4)
+    launch.synchronize()
+    assert not content(b)[:, 4:].any() and fake.calls.count(ENCODE) == 6
+    # Memory that is not aligned has none.
+    odd = on_device(fake, np.zeros(257, np.float32))
+    odd.shape, odd.strides, odd.address = (32, 8), (4, 128), odd.address + 4
+    out = on_device(fake, np.zeros((32, 8), np.float32, order="F"))
+    launch[4, 2](odd, out, 8)
+    assert fake.calls.count(ENCODE) == 6 and asked[-1] == CudaVariant()
+
+
+def test_a_graph_has_the_maps(fake: FakeDriver, asked: list[CudaVariant], torch: Any) -> None:
+    """A launch that is captured allocates nothing, and its maps stay those of the arrays that it had."""
+    launch = kernel(COPY_TILES)
+    a, b = on_device(fake, numbers()), on_device(fake, np.zeros((32, 8), np.float32, order="F"))
+    for _ in range(3):
+        launch(a, b, 8)
+    launch.synchronize()
+    other = on_device(fake, np.zeros((32, 8), np.float32, order="F"))
+    stream = torch.chosen.stream
+    fake.begin_capture(stream)
+    launch(a, other, 8)
+    replay = fake.end_capture(stream)
+    assert not content(other).any()
+    replay()
+    fake.cuStreamSynchronize(stream)
+    assert np.array_equal(content(other), numbers())
