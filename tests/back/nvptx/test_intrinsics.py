@@ -67,6 +67,7 @@ OTHERS: tuple[Call, ...] = (
     *((f"llvm.nvvm.shfl.sync.{mode}.i32", "i32", ("i32",) * 4) for mode in ("idx", "bfly", "up")),
     *((f"llvm.nvvm.redux.sync.{name}", "i32", ("i32", "i32")) for name in ("add", "min", "max", "and", "or", "xor")),
     ("llvm.nvvm.exit", "void", ()),
+    ("llvm.nvvm.ex2.approx.ftz.f", "float", ("float",)),
 )
 
 

@@ -147,6 +147,10 @@ class Instructions(FunctionText):
         """
         return None
 
+    def native_power_of_two(self, x: Val) -> Val | None:
+        """2^x of floats by an instruction, to about 22 bits, zero where that is no normal number; None without one."""
+        return None
+
     def once_written(self, name: str, x: Val, body: Callable[[Val], Val]) -> Val:
         """What a body gives for a value; writers that have functions write it once."""
         return body(x)

@@ -101,6 +101,10 @@ _ROUND = {"float": (1.5 * 2**23, 127, 23), "double": (1.5 * 2**52, 1023, 52)}
 
 def exponential(w: Writer, name: str, x: Val, native: bool) -> Val:
     """The value of e^x or 2^x, for the `name` `exp` or `exp2`."""
+    if native and scalar(x.type) == "float":
+        found = w.native_power_of_two(x if name == "exp2" else w.binary("fmul", x, real(_LOG2E, x)))
+        if found is not None:
+            return found
     low, high = _BOUNDS[name, scalar(x.type)]
     return w.binary("fmul", *_factors(w, name, _clamped(w, x, low, high), native))
 

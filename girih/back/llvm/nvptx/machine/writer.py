@@ -131,6 +131,11 @@ class NvptxWriter(Writer):
         """The angle of x units without whole turns, computed here: a GPU has no C library."""
         return angle_without_turns(self, name, unit, known, x)
 
+    def native_power_of_two(self, x: Val) -> Val | None:
+        """2^x of floats, within 2 ulp of a normal number (PTX ISA "ex2")."""
+        name = "llvm.nvvm.ex2.approx.ftz.f"
+        return self.join([self.intrinsic(name, "float", self.extract(x, k)) for k in range(lanes(x.type))])
+
     # --- memory --------------------------------------------------------------------------
 
     @contextmanager
