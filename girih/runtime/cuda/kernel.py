@@ -106,7 +106,7 @@ class CudaKernel:
         if found is None:
             wanted = CompiledFor(architecture, self._checks, self._limits)
             found = self._kernels[key] = ptx_kernel(self.function, wanted, variant)
-            if variant == TILE and not found.is_tile_program:
+            if variant == TILE and not found.tile:
                 self._kernels[architecture.name, USUAL] = found
         return found
 
@@ -117,13 +117,20 @@ class CudaKernel:
     def tensor_maps(
         self, architecture: NvidiaArchitecture, arguments: Sequence[object], reach: DeviceReach | None
     ) -> Mapping[str, TensorMap]:
-        """The maps that a launch with some arguments makes, by name; none where it needs none, or has none.
+        """The maps that a launch with some arguments makes; none where it needs none, or has none.
 
+        Each has the name of its parameter, further ones of a parameter with a number behind it: `A`, `A_2`.
         Raises `LaunchError` for wrong arguments.
         """
         accepted = arrays.accept(self._specs, arguments, reach)
         _, made = self._as_tiles(architecture, (1, 1, 1), variant_of(self.function, (1, 1, 1), accepted), accepted)
-        return {one.name: one.tensor_map for one in made}
+        found: dict[str, TensorMap] = {}
+        for one in made:
+            name, count = self._specs[one.parameter].name, 1
+            while (key := name if count == 1 else f"{name}_{count}") in found:
+                count += 1
+            found[key] = one.tensor_map
+        return found
 
     def launch(self, grid: Grid, arguments: Sequence[object], *, synchronous: bool) -> None:
         """Run the kernel on a grid, where a size may be 0: then nothing runs.
@@ -186,7 +193,7 @@ class CudaKernel:
         if variant != USUAL or prod(grid) > MOST_X or usual_variant(self.function, architecture) != TILE:
             return variant, ()
         kernel = self.compiled(architecture, TILE)
-        if not kernel.is_tile_program:
+        if not kernel.tile:
             return variant, ()
         from girih.runtime.cuda.recipes import IllegalMapError, made_maps
 

@@ -116,7 +116,7 @@ def _recipe(name: str, parameter: int, *, stored: bool) -> MapRecipe:
 
 
 TILES = PtxKernel(
-    "tiles", "tiles", PTX, "sm_90a", 256, 1, 32, 192, 384, (4, 8), (), (),
+    "tiles", "tiles", PTX, "sm_90a", 256, 1, 32, 192, 384, (4, 8), (), (), True,
     (RecipePlace(128, _recipe("A", 0, stored=False)), RecipePlace(256, _recipe("B", 1, stored=True))), persistent=True,
 )  # fmt: skip
 
@@ -160,6 +160,10 @@ def test_a_launch_makes_the_maps(
     assert (second.tensor_map.global_dim, second.tensor_map.global_strides) == ((32, 8), (160,))
     assert first.tensor_map.box_dim == second.tensor_map.box_dim == (8, 4)
     assert list(launch.tensor_maps(a, b, 8)) == ["A", "B"]
+    twice = replace(TILES, recipes=(*TILES.recipes, replace(TILES.recipes[0], offset=384)), parameter_bytes=512)
+    monkeypatch.setitem(globals(), "TILES", twice)
+    monkeypatch.setenv("GIRIH_CACHE_SIZE", "0")
+    assert list(kernel(COPY_TILES).tensor_maps(a, b, 8)) == ["A", "B", "A_2"]
     assert launch.tensor_maps(a, b, n=8)["B"].global_strides == (160,)
 
 

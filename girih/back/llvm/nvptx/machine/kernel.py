@@ -110,8 +110,8 @@ class PtxKernel:
     `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
     there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
 
-    `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
-    work-group; if it is `persistent`, they are no more than the multiprocessors.
+    Of a `tile` program (docs/design/tile.md), `recipes` are the maps that the host makes at a launch. Its CTAs are all
+    along x, one for each work-group; if it is `persistent`, they are no more than the multiprocessors.
     """
 
     name: str
@@ -126,19 +126,15 @@ class PtxKernel:
     pointers: tuple[int, ...]
     maps: tuple[MapPlace, ...]
     sites: tuple[Site, ...]
+    tile: bool = False
     recipes: tuple[RecipePlace, ...] = ()
     persistent: bool = False
     remarks: tuple[Diagnostic, ...] = ()
 
-    @property
-    def is_tile_program(self) -> bool:
-        """Whether CTAs go through work-groups in an order of their own (docs/design/tile.md)."""
-        return bool(self.recipes)
-
     def ctas(self, grid: tuple[int, int, int], multiprocessors: int) -> tuple[int, int, int]:
         """The grid of CTAs for a grid of work-groups; threads of the last ones that have no work-group end at once."""
         x, y, z = grid
-        if not self.is_tile_program:
+        if not self.tile:
             return -(-x // self.packed), y, z
         groups = x * y * z
         return min(groups, multiprocessors) if self.persistent else groups, 1, 1
@@ -171,5 +167,5 @@ class PtxKernel:
 
 _PLAIN = (
     "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
-    "shared_bytes", "parameter_bytes", "pointers", "persistent",
+    "shared_bytes", "parameter_bytes", "pointers", "tile", "persistent",
 )  # fmt: skip

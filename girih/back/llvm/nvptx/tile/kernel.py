@@ -86,6 +86,7 @@ def lower_tile(
         pointers=tuple(pointers),
         maps=(),
         sites=tuple(code.sites),
+        tile=True,
         recipes=recipes,
         persistent=kernel.order.persistent,
         remarks=remarks.diagnostics(),
