@@ -65,6 +65,7 @@ CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
     "cuda.components": "components of a matrix go through shared memory into the order of the language",
     "cuda.pipeline": "a kernel is a tile program, in which copies and products run by themselves",
+    "cuda.map": "a tile of a tile program has no tensor map: threads copy it instead of the copy engine",
     "cuda.tile": "a kernel with matrices of the work-group is no tile program, and is slow for that",
 }
 """The codes of what the compiler to PTX remarks, each with its meaning."""
@@ -342,6 +343,15 @@ def tile_program(parts: str) -> RemarkWords:
         "pipeline",
         f"copies and products run by themselves: {parts}",
         "the sizes of the tiles, and the hints `hopper`, say how much is in flight",
+    )
+
+
+def gathered_tile(reason: str, hint: str) -> RemarkWords:
+    """A tile of a tile program that no tensor map has; the reason says why."""
+    return RemarkWords(
+        "map",
+        f"threads copy this tile, not the copy engine: {reason}",
+        hint or "a tile that is a box of an array, with neighbours along one of its modes, has a map",
     )
 
 

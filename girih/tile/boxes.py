@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.ir.types import CoopMatrix, Number
+from girih.ir.types import BF16, F16, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
 from girih.tile.form import BoxPiece, MapRecipe, SharedTile
@@ -60,9 +60,7 @@ def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[in
     inner, outer = (place.columns, place.rows) if by_rows else (place.rows, place.columns)
     swizzle = swizzle_of(neighbours, matrix.component)
     if not swizzle or lines % 8:
-        what = f"a tile of {shape[0]}x{shape[1]} {matrix.component} is no whole number of swizzled lines"
-        hint = "neighbours in memory should be a multiple of 32 bytes, and 8 in the other direction"
-        raise NoTileProgram(what, span, hint)
+        raise _uneven(matrix, shape, span)
     tile = SharedTile(name, matrix.component, lines, neighbours, by_rows, swizzle)
     dimensions = (inner, outer, *place.others)
     if len(dimensions) > _MOST_DIMENSIONS:
@@ -76,6 +74,28 @@ def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[in
     return BoxedTile(
         tile, map_, tuple(d.begin for d in dimensions), pieces_of(tile, lines_in_box, len(dimensions)), lines_in_box
     )
+
+
+def gathered(name: str, matrix: CoopMatrix, place: PlaceInArgument | None, span: Span) -> SharedTile:
+    """A tile that threads fill, as products take it, and with neighbours in memory side by side where they may be.
+
+    Raises `NoTileProgram` for one that has no swizzled lines in either direction.
+    """
+    left = matrix.use is Use.A
+    ways = [left]
+    if matrix.component in (F16, BF16):
+        ways = [not left, left] if place is not None and along_rows(place) is not left else [left, not left]
+    for by_rows in ways:
+        lines, neighbours = matrix.shape if by_rows else matrix.shape[::-1]
+        swizzle = swizzle_of(neighbours, matrix.component)
+        if swizzle and lines % 8 == 0:
+            return SharedTile(name, matrix.component, lines, neighbours, by_rows, swizzle)
+    raise _uneven(matrix, matrix.shape, span)
+
+
+def _uneven(matrix: CoopMatrix, shape: tuple[int, int], span: Span) -> NoTileProgram:
+    what = f"a tile of {shape[0]}x{shape[1]} {matrix.component} is no whole number of swizzled lines"
+    return NoTileProgram(what, span, "neighbours should be a multiple of 32 bytes, and 8 in the other direction")
 
 
 def pieces_of(tile: SharedTile, lines_in_box: int, rank: int) -> tuple[BoxPiece, ...]:

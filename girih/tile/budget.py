@@ -70,3 +70,6 @@ SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (40, 232), 3: (32, 160
 A CTA has 65536 of them for all its threads; they are given out in multiples of 8, and a thread may use 255 of 256.
 Where threads begin, each has 65536 / threads, rounded down to a multiple of 8.
 """
+
+GATHERING_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
+"""The same where the producer's threads gather tiles."""

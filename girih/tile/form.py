@@ -14,6 +14,7 @@ from enum import Enum
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import Number
 from girih.lazy_dataclass import dataclass
+from girih.source import Span
 from girih.tile.amounts import Amount
 
 # --- maps and shared memory ---------------------------------------------------------------
@@ -240,11 +241,22 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Gather:
+    """A tile that the threads of the producer fill with what a load of the ir loads, at addresses that they compute.
+
+    That is for memory that no map describes. Checks are left out, as everywhere; what the load leaves out is 0.
+    """
+
+    tile: str
+    op: Op
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Supply(TileStep):
-    """Wait until the next slot of a ring is empty, and start the copies that fill all its tiles."""
+    """Wait until the next slot of a ring is empty, and have all its tiles filled."""
 
     ring: str
-    copies: tuple[Copy, ...]
+    copies: tuple[Copy | Gather, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -434,6 +446,15 @@ class WorkOrder:
     last_first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SlowerWay:
+    """Why a part of a program does not go the fastest way, at which place, and what would help."""
+
+    reason: str
+    span: Span
+    hint: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TileKernel:
     """A tile program as roles that work on rings of tiles.
@@ -450,11 +471,17 @@ class TileKernel:
     order: WorkOrder
     producer: WarpgroupRole
     consumers: WarpgroupRole
+    slower: tuple[SlowerWay, ...] = ()
 
     @property
     def threads(self) -> int:
         """The threads of a CTA."""
         return 128 * (self.producer.warpgroups + self.consumers.warpgroups)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether all threads of the producer execute its steps, as some tiles are gathered; otherwise one of them."""
+        return any(gathers(step) for step in walk(self.producer.body))
 
     def map(self, name: str) -> MapRecipe:
         """The map of a name."""
@@ -471,6 +498,11 @@ class TileKernel:
     def held(self, name: str) -> Registers:
         """The registers of a name."""
         return next(one for one in self.registers if one.name == name)
+
+
+def gathers(step: TileStep) -> bool:
+    """Whether a step fills a tile by the threads of the producer."""
+    return isinstance(step, Supply) and any(isinstance(copy, Gather) for copy in step.copies)
 
 
 def walk(steps: Steps) -> Iterator[TileStep]:

@@ -12,8 +12,10 @@ from girih.tile.form import (
     Combine,
     Componentwise,
     Compute,
+    Copy,
     Deliver,
     Fetch,
+    Gather,
     Repeat,
     Send,
     Steps,
@@ -49,7 +51,8 @@ class _Needed:
             case Verify(op) | Componentwise(op=op) | Combine(op=op) | Fetch(op=op) | Deliver(op=op):
                 self._use(_read(op))
             case Supply(copies=copies):
-                self._use(v for copy in copies for v in copy.at if isinstance(v, Value))
+                self._use(v for copy in copies if isinstance(copy, Copy) for v in copy.at if isinstance(v, Value))
+                self._use(v for copy in copies if isinstance(copy, Gather) for v in _read(copy.op))
             case Send(at=at):
                 self._use(v for v in at if isinstance(v, Value))
             case Repeat():

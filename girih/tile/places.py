@@ -67,6 +67,14 @@ def place_of(op: Op, facts: LaunchFacts) -> PlaceInArgument:
             raise NoTileProgram(f"`{op.spec.word}` does not move a box of an array", op.span)
 
 
+def box_of(op: Op, facts: LaunchFacts) -> PlaceInArgument | None:
+    """The place of the tile of a load or store; None where it is no box of an array."""
+    try:
+        return place_of(op, facts)
+    except NoTileProgram:
+        return None
+
+
 def _plain(op: PlainAccess, facts: LaunchFacts) -> PlaceInArgument:
     view = facts.view(op.memory, op)
     checked = (op.checked.rows, op.checked.columns)

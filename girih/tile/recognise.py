@@ -11,8 +11,20 @@ from girih.ir.types import CoopMatrix
 from girih.ops.tile.arith import Add, Cast, Div, Max, Min, Mul, Select, Sub
 from girih.ops.tile.builtin import GroupId
 from girih.ops.tile.control import For, If
-from girih.tile.budget import MOST_SHARED_BYTES, SHARES, shared_layout
-from girih.tile.form import Issue, Ring, Supply, TileKernel, WarpgroupRole, WorkOrder, walk
+from girih.tile.budget import GATHERING_SHARES, MOST_SHARED_BYTES, SHARES, shared_layout
+from girih.tile.form import (
+    Copy,
+    Gather,
+    Issue,
+    Ring,
+    SlowerWay,
+    Supply,
+    TileKernel,
+    WarpgroupRole,
+    WorkOrder,
+    gathers,
+    walk,
+)
 from girih.tile.needed import needed
 from girih.tile.program import NoTileProgram, TileProgram, tile_program
 from girih.tile.registers import coalesced, most_alive, touched, without_unused
@@ -26,8 +38,8 @@ _OTHER_REGISTERS = 40
 """What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
 
 
-def tile_kernel(function: Function, *, checks: bool = True) -> TileKernel:
-    """The tile kernel of a checked function.
+def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True) -> TileKernel:
+    """The tile kernel of a checked function; without `maps`, every tile is gathered, and stored by consumers.
 
     Raises `NoTileProgram`: where there are several numbers of consumers, with the reason for the best one.
     """
@@ -36,7 +48,7 @@ def tile_kernel(function: Function, *, checks: bool = True) -> TileKernel:
     refusal: NoTileProgram | None = None
     for consumers in _candidates(program, hints):
         try:
-            return _for_consumers(program, consumers, hints, checks=checks)
+            return _for_consumers(program, consumers, hints, checks=checks, maps=maps)
         except NoTileProgram as reason:
             refusal = refusal or reason
     assert refusal is not None
@@ -59,8 +71,10 @@ def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[i
     yield from fitting
 
 
-def _for_consumers(program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool) -> TileKernel:
-    made = translated(program, consumers, checks=checks)
+def _for_consumers(
+    program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool, maps: bool
+) -> TileKernel:
+    made = translated(program, consumers, checks=checks, maps=maps)
     if not any(isinstance(step, Issue) for step in walk(made.consumers)):
         raise NoTileProgram("there is no product of matrices", program.function.span)
     producer = needed(made.producer)
@@ -68,33 +82,32 @@ def _for_consumers(program: TileProgram, consumers: int, hints: Mapping[str, obj
     steps = coalesced(steps, made.registers)
     steps = scheduled(steps, consumers)
     alive = most_alive(steps, made.registers, consumers)
-    mine, theirs = _shares(consumers, hints)
+    gathering = any(gathers(step) for step in walk(producer))
+    mine, theirs = _shares(consumers, hints, GATHERING_SHARES if gathering else SHARES)
     if alive + _OTHER_REGISTERS > min(theirs, 255):
         what = f"matrices take {alive} registers of a work-item, of {min(theirs, 255)} with {consumers} groups of 128"
         raise NoTileProgram(what, program.function.span, "take smaller tiles, or more rows for more groups")
     used = touched(steps)
-    maps = (*made.maps, *made.stores.maps)
-    kernel = TileKernel(
+    return TileKernel(
         function=program.function,
-        maps=maps,
+        maps=(*made.maps, *made.stores.maps),
         rings=_with_slots(program, made, consumers, hints),
         stagings=tuple(made.stores.stagings),
         registers=tuple(one for name, one in made.registers.items() if name in used),
         order=_order(program, made, hints),
         producer=WarpgroupRole(1, mine, producer),
         consumers=WarpgroupRole(consumers, theirs, steps),
+        slower=tuple(SlowerWay(one.reason, one.span, one.hint) for one in made.gathered),
     )
-    return kernel
 
 
-def _shares(consumers: int, hints: Mapping[str, object]) -> tuple[int, int]:
+def _shares(consumers: int, hints: Mapping[str, object], shares: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
     """The registers of a work-item of the producer and of the consumers."""
-    if consumers not in SHARES:
-        rest = 65536 // 128 - 24
-        return 24, min(256, rest // consumers // 8 * 8)
     asked = hints.get("producer_registers")
     if not isinstance(asked, int):
-        return SHARES[consumers]
+        if consumers in shares:
+            return shares[consumers]
+        asked = 24
     return asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
 
 
@@ -115,13 +128,18 @@ def _with_slots(program: TileProgram, made: TwoRoles, consumers: int, hints: Map
 
 def _order(program: TileProgram, made: TwoRoles, hints: Mapping[str, object]) -> WorkOrder:
     """The order of work-groups: in groups where some factors depend on x only, and some on y only."""
-    axes = [_axes(program, [v for v in copy.at if isinstance(v, Value)])
-            for step in walk(made.producer) if isinstance(step, Supply) for copy in step.copies]  # fmt: skip
+    supplies = [step for step in walk(made.producer) if isinstance(step, Supply)]
+    axes = [_axes(program, _places(copy)) for step in supplies for copy in step.copies]
     both = any(0 in one and 1 not in one for one in axes) and any(1 in one and 0 not in one for one in axes)
     asked = hints.get("group")
     group = asked if isinstance(asked, int) else _GROUP if both else 1
     last_first = any(_grows(program, op.stop) for op in program.walk() if isinstance(op, For))
     return WorkOrder(hints.get("persistent") is not False, group, last_first)
+
+
+def _places(copy: Copy | Gather) -> list[Value]:
+    """The scalars that say where a tile lies."""
+    return [v for v in copy.at if isinstance(v, Value)] if isinstance(copy, Copy) else list(copy.op.operands)
 
 
 def _grows(program: TileProgram, end: Value) -> bool:

@@ -19,6 +19,7 @@ from girih.tile.form import (
     Copy,
     Deliver,
     Fetch,
+    Gather,
     GiveBack,
     Issue,
     MapRecipe,
@@ -137,7 +138,7 @@ class _StepLines:
                 yield from self._choose(step, indent)
             case Supply():
                 yield f"{indent}supply {step.ring}"
-                yield from (indent + INDENT + self._copy(copy) for copy in step.copies)
+                yield from (indent + INDENT + self._copy(copy, indent + INDENT) for copy in step.copies)
             case Issue():
                 yield f"{indent}issue"
                 yield from (indent + INDENT + _product(product) for product in step.products)
@@ -167,7 +168,9 @@ class _StepLines:
         pairs = [f"{self.printer.define(one.result)}={name(one.then)} or {name(one.otherwise)}" for one in step.results]
         yield f"{indent}}}{_listed(' giving ', pairs)}"
 
-    def _copy(self, copy: Copy) -> str:
+    def _copy(self, copy: Copy | Gather, indent: str) -> str:
+        if isinstance(copy, Gather):
+            return f"{copy.tile} := memory by {self.printer.text(copy.op, indent)}"
         return f"{copy.tile} := {copy.map}{self._place(copy.at)}{_pieces(copy.pieces)}"
 
     def _place(self, at: Sequence[Coordinate]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
+from girih.analysis.effects import roots_of
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, If
-from girih.ops.tile.coopmatrix import CooperativeMatrixStore
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixStoreTensor
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.tile.boxes import along_rows, boxed, pieces_of
 from girih.tile.form import (
     MapRecipe,
@@ -23,10 +24,11 @@ from girih.tile.form import (
     TileStep,
 )
 from girih.tile.known import LaunchFacts, Terms
-from girih.tile.places import PlaceInArgument, place_of
+from girih.tile.places import PlaceInArgument, box_of
 from girih.tile.program import NoTileProgram, TileProgram, walk
 
 MatrixStores = CooperativeMatrixStore | CooperativeMatrixStoreTensor
+MatrixLoads = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
 _MOST_COLUMNS = 128
 """The columns of a staging: 16 KiB of 16-bit numbers for each consumer, beside four slots of a large product."""
 
@@ -42,20 +44,21 @@ class _Translating(Protocol):
 class Stores:
     """The stores of a program: the parameters that they write, where, and the stagings of those that are sent."""
 
-    parameters: dict[int, list[MatrixStores]] = field(default_factory=dict)
-    places: dict[Op, PlaceInArgument] = field(default_factory=dict)
+    by_array: dict[Value, list[MatrixStores]] = field(default_factory=dict)
+    places: dict[Op, PlaceInArgument | None] = field(default_factory=dict)
+    roots: Mapping[Value, Value] = field(default_factory=dict)
     stagings: list[Staging] = field(default_factory=list)
     maps: list[MapRecipe] = field(default_factory=list)
     direct: set[Op] = field(default_factory=set)
 
     def prepare(self, program: TileProgram, facts: LaunchFacts) -> None:
-        """Find the stores of a program. Raises `NoTileProgram` for one whose memory is not known."""
+        """Find the stores of a program, and where they go if that is a box of an array."""
+        self.roots = roots_of(program.function)
         for op in walk(program.body):
             if isinstance(op, MatrixStores):
-                place = place_of(op, facts)
-                self.places[op] = place
-                self.parameters.setdefault(place.parameter, []).append(op)
-        for stores in self.parameters.values():
+                self.places[op] = box_of(op, facts)
+                self.by_array.setdefault(self.roots.get(op.memory, op.memory), []).append(op)
+        for stores in self.by_array.values():
             if _most_on_a_way(program.body, stores) > 1:
                 self.direct.update(stores)
 
@@ -63,10 +66,10 @@ class Stores:
         """Whether others store to the same array, so that the order counts, which the copy engine does not keep."""
         return op in self.direct
 
-    def check_fetch(self, op: Op, place: PlaceInArgument) -> None:
+    def check_fetch(self, op: MatrixLoads, place: PlaceInArgument | None) -> None:
         """Raise `NoTileProgram` for a load of what is stored, unless each thread has what it loads for itself."""
-        for store in self.parameters.get(place.parameter, ()):
-            if not _same_place(self.places[store], place):
+        for store in self.by_array.get(self.roots.get(op.memory, op.memory), ()):
+            if place is None or not _same_place(self.places[store], place):
                 raise NoTileProgram("a matrix is loaded from an array of which another tile is stored", op.span)
 
     def sent(self, code: _Translating, op: MatrixStores, source: str, steps: list[TileStep]) -> bool:
@@ -74,7 +77,7 @@ class Stores:
         matrix, place = op.matrix.type, self.places[op]
         assert isinstance(matrix, CoopMatrix)
         rows = matrix.rows // code.consumers
-        if rows % 64 or matrix.component.size not in (2, 4):
+        if place is None or rows % 64 or matrix.component.size not in (2, 4):
             return False
         width = next((n for n in range(min(matrix.columns, _MOST_COLUMNS), 0, -8) if matrix.columns % n == 0), 0)
         if width % 8 or not width:
@@ -115,8 +118,8 @@ class Stores:
         return self.maps[-1].name
 
 
-def _same_place(a: PlaceInArgument, b: PlaceInArgument) -> bool:
-    return replace(a, bounded=False) == replace(b, bounded=False)
+def _same_place(a: PlaceInArgument | None, b: PlaceInArgument) -> bool:
+    return a is not None and replace(a, bounded=False) == replace(b, bounded=False)
 
 
 def _most_on_a_way(ops: Iterable[Op], stores: Sequence[Op]) -> int:

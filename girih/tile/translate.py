@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 
+from girih.analysis.effects import roots_of, written_parameters
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op, Region, Value
 from girih.ir.types import INDEX, CoopMatrix, Number, Use
@@ -28,7 +29,7 @@ from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, Cooperativ
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.ops.tile.math import Math
 from girih.ops.tile.memory import Expand, Fuse, Load, Subview
-from girih.tile.boxes import boxed, same_but_for_names
+from girih.tile.boxes import boxed, gathered, same_but_for_names
 from girih.tile.factors import FactorLoad, FilledTogether, factors_of
 from girih.tile.form import (
     Assign,
@@ -42,6 +43,7 @@ from girih.tile.form import (
     Copy,
     Deliver,
     Fetch,
+    Gather,
     GiveBack,
     Issue,
     MapRecipe,
@@ -59,7 +61,7 @@ from girih.tile.form import (
 )
 from girih.tile.known import LaunchFacts, Terms
 from girih.tile.masks import SplitApply, split
-from girih.tile.places import PlaceInArgument, matrix_of, place_of
+from girih.tile.places import PlaceInArgument, box_of, matrix_of, place_of
 from girih.tile.products import check_product, takes_major
 from girih.tile.program import NoTileProgram, TileProgram
 from girih.tile.spreads import is_outer, keeps_what_is_the_same, spreads_of
@@ -81,6 +83,8 @@ class TwoRoles:
     rings: list[Ring] = field(default_factory=list)
     registers: dict[str, Registers] = field(default_factory=dict)
     stores: Stores = field(default_factory=Stores)
+    gathered: list[NoTileProgram] = field(default_factory=list)
+    """Why tiles are gathered although there may be maps."""
     producer: tuple[TileStep, ...] = ()
     consumers: tuple[TileStep, ...] = ()
 
@@ -94,9 +98,9 @@ class TwoRoles:
         return name
 
 
-def translated(program: TileProgram, consumers: int, *, checks: bool) -> TwoRoles:
-    """The steps of a program for some consumers. Raises `NoTileProgram`."""
-    return _Translation(program, consumers, checks=checks).made()
+def translated(program: TileProgram, consumers: int, *, checks: bool, maps: bool) -> TwoRoles:
+    """The steps of a program for some consumers, with or without maps. Raises `NoTileProgram`."""
+    return _Translation(program, consumers, checks=checks, maps=maps).made()
 
 
 @dataclass(slots=True, eq=False)
@@ -112,8 +116,8 @@ class _Lists:
 
 
 class _Translation:
-    def __init__(self, program: TileProgram, consumers: int, *, checks: bool) -> None:
-        self.program, self.consumers, self.checks = program, consumers, checks
+    def __init__(self, program: TileProgram, consumers: int, *, checks: bool, maps: bool) -> None:
+        self.program, self.consumers, self.checks, self.maps = program, consumers, checks, maps
         self.facts = LaunchFacts(program)
         for op in program.walk():
             if isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op):
@@ -122,6 +126,7 @@ class _Translation:
         self.factors = factors_of(program)
         self.out = TwoRoles()
         self.out.stores.prepare(program, self.facts)
+        self.roots, self.written = roots_of(program.function), written_parameters(program.function)
         self.names: dict[Value, str] = {}
         self.shared: dict[Value, TileFactor] = {}
         self.loops = 0
@@ -260,24 +265,15 @@ class _Translation:
     def _supply(self, group: FilledTogether, lists: _Lists) -> str:
         """Have a slot filled with the tiles of a group; the name of its ring."""
         tiles: list[SharedTile] = []
-        copies: list[Copy] = []
+        copies: list[Copy | Gather] = []
         offset = 0
         for load in group.loads:
-            matrix = matrix_of(load)
-            name = "left" if matrix.use is Use.A else "right"
+            name = "left" if matrix_of(load).use is Use.A else "right"
             name += "" if all(tile.name != name for tile in tiles) else str(len(tiles))
-            place = place_of(load, self.facts)
-            self._refuse_written(load, place.parameter)
-            box = boxed(name, place, matrix, matrix.shape, load.span)
-            if not takes_major(box.tile, left=matrix.use is Use.A):
-                what = f"a factor of {matrix.component} has no neighbours in memory along the depth of the product"
-                raise NoTileProgram(what, load.span, "store it the other way: 8-bit and tf32 factors are taken so only")
-            tile = replace(box.tile, offset=offset)
+            tile, copy = self._copy(name, load, lists)
+            tiles.append(replace(tile, offset=offset))
             offset += -(-tile.bytes // 1024) * 1024
-            tiles.append(tile)
-            self._verify(load, place, lists)
-            at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
-            copies.append(Copy(name, self.out.map_of(box.map), at, box.pieces))
+            copies.append(copy)
         ring = self._ring(Ring("", 2 if self.loops else 1, tuple(tiles)))
         for load, tile in zip(group.loads, tiles, strict=True):
             self.shared[load.result] = TileFactor(ring, tile.name)
@@ -285,14 +281,34 @@ class _Translation:
         lists.consumers.append(Await(ring))
         return ring
 
-    def _verify(self, op: Op, place: PlaceInArgument, lists: _Lists) -> None:
+    def _copy(self, name: str, load: FactorLoad, lists: _Lists) -> tuple[SharedTile, Copy | Gather]:
+        """The tile of a load, and what fills it: the copy engine, where a map has the memory as products take it."""
+        self._refuse_written(load)
+        matrix, place = matrix_of(load), None
+        try:
+            place = place_of(load, self.facts)
+            box = boxed(name, place, matrix, matrix.shape, load.span)
+            if not takes_major(box.tile, left=matrix.use is Use.A):
+                what = f"a factor of {matrix.component} has no neighbours in memory along the depth of the product"
+                raise NoTileProgram(what, load.span, "store it the other way: the engine cannot turn it")
+        except NoTileProgram as reason:
+            self.out.gathered.append(reason)
+            self._verify(load, place, lists)
+            return gathered(name, matrix, place, load.span), Gather(name, load)
+        self._verify(load, place, lists)
+        if not self.maps:
+            return gathered(name, matrix, place, load.span), Gather(name, load)
+        at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
+        return box.tile, Copy(name, self.out.map_of(box.map), at, box.pieces)
+
+    def _verify(self, op: Op, place: PlaceInArgument | None, lists: _Lists) -> None:
         """Check a load or store that must lie inside, or does where a branch of the program says so."""
         if not self.checks:
             return
         if op in self.program.guarded:
             condition, whole = self.program.guarded[op]
             lists.producer.append(Choose(condition, (Verify(whole),), ()))
-        elif not place.bounded:
+        elif place is None or not place.bounded:
             lists.producer.append(Verify(op))
 
     def _ring(self, wanted: Ring) -> str:
@@ -307,9 +323,10 @@ class _Translation:
         self.taken.add(ring.name)
         return ring.name
 
-    def _refuse_written(self, load: FactorLoad, parameter: int) -> None:
-        if parameter in self.out.stores.parameters:
-            name = self.program.function.parameters[parameter].name
+    def _refuse_written(self, load: FactorLoad) -> None:
+        root = self.roots.get(load.memory)
+        if root is None or root in self.written:
+            name = (root or load.memory).name
             raise NoTileProgram(f"a factor is loaded from %{name}, which the kernel writes", load.span)
 
     def sum_of(self, terms: Terms, steps: list[TileStep]) -> Value | int:
@@ -372,7 +389,7 @@ class _Translation:
             lists.consumers.append(Combine(op, result, self._as_tile(source, lists)))
 
     def _fetch(self, op: CooperativeMatrixLoad | CooperativeMatrixLoadTensor, lists: _Lists) -> None:
-        place = place_of(op, self.facts)
+        place = box_of(op, self.facts)
         self.out.stores.check_fetch(op, place)
         self._verify(op, place, lists)
         lists.consumers.append(Fetch(self._register(op.result), op))
@@ -380,7 +397,7 @@ class _Translation:
     def _store(self, op: CooperativeMatrixStore | CooperativeMatrixStoreTensor, lists: _Lists) -> None:
         self._verify(op, self.out.stores.places[op], lists)
         source = self._as_tile(op.matrix, lists) if _is_wide(op.matrix) else self._register(op.matrix)
-        direct = self.loops > 0 or self.out.stores.is_direct(op)
+        direct = not self.maps or self.loops > 0 or self.out.stores.is_direct(op)
         sent = None if direct else self.out.stores.sent(self, op, source, lists.consumers)
         if not sent:
             lists.consumers.append(Deliver(source, op))

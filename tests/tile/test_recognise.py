@@ -19,6 +19,7 @@ from girih.tile.form import (
     Compute,
     Deliver,
     Fetch,
+    Gather,
     GiveBack,
     Issue,
     Repeat,
@@ -349,7 +350,6 @@ def test_tiles_that_are_too_large() -> None:
 def test_types_that_are_not_multiplied() -> None:
     assert "do not multiply f32 by f32" in reason(product(type="f32", columns=64, depth=32))
     assert "sums of f16 are f32" in reason(product(type="f16", sum="f16", columns=64, epilogue=STORE))
-    assert "neighbours in memory along the depth" in reason(product(type="i8", sum="i32", columns=128, depth=64))
 
 
 def test_factors_of_bytes_lie_along_the_depth() -> None:
@@ -376,10 +376,59 @@ def test_columns_that_are_combined() -> None:
     assert "numbers of different rows are combined" in reason(product(epilogue=epilogue))
 
 
-def test_a_tile_of_uneven_lines() -> None:
-    text = product(depth=16, order="C")
-    assert kernel_of(text).rings[0].tiles[0].swizzle == 32
-    assert "no whole number of swizzled lines" in reason(product(rows=64, columns=8, order="C"))
+def test_tiles_as_wide_as_their_lines() -> None:
+    left, right = kernel_of(product(depth=16, order="C")).rings[0].tiles
+    assert (left.swizzle, right.swizzle) == (32, 128)
+
+
+# --- tiles that no map has ------------------------------------------------------------------------
+
+
+def gathered(kernel: TileKernel) -> list[str]:
+    """The names of the tiles that threads of the producer fill."""
+    supplies = [step for step in walk(kernel.producer.body) if isinstance(step, Supply)]
+    return [copy.tile for step in supplies for copy in step.copies if isinstance(copy, Gather)]
+
+
+def test_bytes_that_have_to_be_turned() -> None:
+    kernel = kernel_of(product(type="i8", sum="i32", columns=128))
+    assert gathered(kernel) == ["left"]
+    assert [tile.by_rows for tile in kernel.rings[0].tiles] == [True, False]
+    assert kernel.gathers
+    assert (kernel.producer.registers, kernel.consumers.registers) == (72, 216)
+    assert "no neighbours in memory along the depth" in kernel.slower[0].reason
+
+
+def test_tiles_that_are_too_narrow_for_a_map() -> None:
+    kernel = kernel_of(product(rows=64, columns=8, order="C"))
+    assert gathered(kernel) == ["right"]
+    assert not kernel.rings[0].tile("right").by_rows, "8 neighbours of 16 bits are 16 bytes, and the depth has more"
+
+
+@pytest.mark.parametrize("text", [product(), attention(), scaled()])
+def test_kernels_without_maps(text: str, golden: Golden) -> None:
+    kernel = tile_kernel(function_of(text), checks=False, maps=False)
+    assert not kernel.maps and not kernel.stagings and not kernel.slower
+    assert gathered(kernel) and all(isinstance(step, Gather) for step in _copies(kernel))
+    assert sum(isinstance(step, Deliver) for step in walk(kernel.consumers.body)) == 1
+    assert [ring.tiles for ring in kernel.rings] == [ring.tiles for ring in kernel_of(text).rings]
+    if text == product():
+        golden("tile/product_gathered.txt", show(kernel))
+
+
+def _copies(kernel: TileKernel) -> list[object]:
+    return [copy for step in walk(kernel.producer.body) if isinstance(step, Supply) for copy in step.copies]
+
+
+def test_a_tensor_whose_edge_is_repeated() -> None:
+    kernel = tile_kernel(of_library("gemm_work_group", rows=128, columns=128, depth=64))
+    assert not kernel.slower
+    text = texts.path("gemm_work_group").read_text(encoding="utf-8").replace("<2,constant>", "<2,clamp_to_edge>")
+    (function,) = girih.parse(text, definitions={"rows": 128, "columns": 128, "depth": 64}).functions
+    kernel = tile_kernel(function)
+    assert gathered(kernel) == ["left", "right"]
+    assert {one.reason for one in kernel.slower} == {"outside of the tensor is clamp_to_edge"}
+    assert len([step for step in walk(kernel.consumers.body) if isinstance(step, Deliver)]) == 1
 
 
 def test_a_function_without_products() -> None:

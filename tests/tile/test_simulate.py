@@ -230,3 +230,37 @@ def test_a_wait_that_another_phase_ends_is_told() -> None:
     waiting.arrive()
     with pytest.raises(ScheduleFault, match="more than 1 arrived in one phase"):
         waiting.arrive()
+
+
+# --- tiles that threads gather --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("epilogue", [STORE, TURNED_STORE])
+def test_a_product_without_maps(transpose_a: bool, epilogue: str) -> None:
+    """Arrays of 73 rows have no maps, as their columns begin at odd multiples of two bytes."""
+    function = function_of(product(rows=64, columns=64, depth=32, transpose_a=transpose_a, epilogue=epilogue))
+    kernel = tile_kernel(function, checks=False, maps=False)
+    m, n, k = 73, 69, 35
+    a, b = whole(*((k, m) if transpose_a else (m, k))), whole(k, n)
+    c = blank(*((n, m) if epilogue is TURNED_STORE else (m, n)))
+    same_as_interpreter(function, kernel, (2, 2, 1), [a, b, c])
+
+
+def test_bytes_that_are_turned() -> None:
+    store = STORE.replace("cast %product : coopmatrix<$type", "cast %product : coopmatrix<i8")
+    function = function_of(product(type="i8", sum="i32", rows=64, columns=32, depth=64, epilogue=store))
+    kernel = tile_kernel(function, checks=False)
+    assert kernel.gathers and kernel.maps
+    a, b, c = whole(80, 96, dtype=np.int8), whole(96, 48, dtype=np.int8), blank(80, 48, dtype=np.int8)
+    same_as_interpreter(function, kernel, (2, 2, 1), [a, b, c])
+
+
+def test_attention_without_maps() -> None:
+    function = function_of(attention(length=64, queries=64, keys=64))
+    kernel = tile_kernel(function, checks=False, maps=False)
+    q, k, v, out = whole(64, 70, 2), whole(64, 90, 2, seed=1), whole(64, 90, 2, seed=2), blank(64, 70, 2)
+    found = out.copy(order="K")
+    launch(function, (2, 2, 1), [q, k, v, out, 0.0625])
+    simulate(kernel, (2, 2, 1), [q, k, v, found, 0.0625], Interleaving("late", 1))
+    assert np.allclose(found.astype(np.float32), out.astype(np.float32), rtol=0.02, atol=0.02)

@@ -14,7 +14,7 @@ from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim, claims_of
 from girih.arguments.report import DeviceReach
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
-from girih.back.llvm.nvptx.machine.kernel import TILE, USUAL, CudaVariant, PtxKernel, usual_variant
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, USUAL, CudaVariant, PtxKernel, usual_variant
 from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
@@ -106,7 +106,7 @@ class CudaKernel:
         if found is None:
             wanted = CompiledFor(architecture, self._checks, self._limits)
             found = self._kernels[key] = ptx_kernel(self.function, wanted, variant)
-            if variant == TILE and not found.tile:
+            if variant == TILE and not found.is_tile_program:
                 self._kernels[architecture.name, USUAL] = found
         return found
 
@@ -117,20 +117,13 @@ class CudaKernel:
     def tensor_maps(
         self, architecture: NvidiaArchitecture, arguments: Sequence[object], reach: DeviceReach | None
     ) -> Mapping[str, TensorMap]:
-        """The maps that a launch with some arguments makes; none where it needs none, or has none.
+        """The maps that a launch with some arguments makes, by name; none where it needs none, or has none.
 
-        Each has the name of its parameter, further ones of a parameter with a number behind it: `A`, `A_2`.
         Raises `LaunchError` for wrong arguments.
         """
         accepted = arrays.accept(self._specs, arguments, reach)
         _, made = self._as_tiles(architecture, (1, 1, 1), variant_of(self.function, (1, 1, 1), accepted), accepted)
-        found: dict[str, TensorMap] = {}
-        for one in made:
-            name, count = self._specs[one.parameter].name, 1
-            while (key := name if count == 1 else f"{name}_{count}") in found:
-                count += 1
-            found[key] = one.tensor_map
-        return found
+        return {one.name: one.tensor_map for one in made}
 
     def launch(self, grid: Grid, arguments: Sequence[object], *, synchronous: bool) -> None:
         """Run the kernel on a grid, where a size may be 0: then nothing runs.
@@ -189,18 +182,18 @@ class CudaKernel:
     def _as_tiles(
         self, architecture: NvidiaArchitecture, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
     ) -> tuple[CudaVariant, Sequence[MadeMap]]:
-        """A variant, or that of a tile program with its maps, where all of them are legal."""
+        """A variant, or that of a tile program: with its maps where all of them are legal, or without any."""
         if variant != USUAL or prod(grid) > MOST_X or usual_variant(self.function, architecture) != TILE:
             return variant, ()
         kernel = self.compiled(architecture, TILE)
-        if not kernel.tile:
+        if not kernel.is_tile_program:
             return variant, ()
         from girih.runtime.cuda.recipes import IllegalMapError, made_maps
 
         try:
             return TILE, made_maps(kernel, accepted)
         except IllegalMapError:
-            return variant, ()
+            return GATHERED, ()
 
     def _on(self, device: CudaDevice, variant: CudaVariant) -> LoadedKernel:
         """The kernel on a device, loaded now or before; the device is the thread's current one."""

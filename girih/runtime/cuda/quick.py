@@ -158,7 +158,7 @@ class QuickCalls:
     def _most_ctas(self, launch: PlannedLaunch) -> int:
         """The most CTAs, all along x; 0 where they are CUDA's grid as the work-groups are."""
         kernel = launch.loaded.kernel
-        if not kernel.tile:
+        if not kernel.is_tile_program:
             return 0
         return launch.stream.device.multiprocessors if kernel.persistent else MOST_X
 

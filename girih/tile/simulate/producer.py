@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from girih.ir.core import Op
-from girih.tile.form import BoxPiece, Copy, Ring, Supply, TileStep, Verify
-from girih.tile.simulate.accesses import Loads, Stores, accessed, finding
+from girih.tile.form import BoxPiece, Copy, Gather, Ring, SharedTile, Supply, TileStep, Verify
+from girih.tile.simulate.accesses import Loads, Stores, accessed, finding, loaded
 from girih.tile.simulate.copies import EncodedMap
 from girih.tile.simulate.engine import Ending, RoleSteps, Wait
 from girih.tile.simulate.role import CtaRun, RingRun, RoleRun
@@ -49,9 +51,13 @@ class ProducerRun(RoleRun):
         )
         self.supplies[step.ring] += 1
         run.marks[number] = mark = self.cta.shared.mark()
-        full.arrive(expected_bytes=sum(tile.bytes for tile in ring.tiles))
         begin = run.begin + slot * ring.slot_bytes
-        for copy in step.copies:
+        started = [copy for copy in step.copies if isinstance(copy, Copy)]
+        for one in step.copies:
+            if isinstance(one, Gather):
+                self._gather(ring.tile(one.tile), begin, one.op, mark)
+        full.arrive(expected_bytes=sum(ring.tile(copy.tile).bytes for copy in started))
+        for copy in started:
             for piece in copy.pieces:
                 self._start(ring, run, slot, begin, copy, piece, mark)
 
@@ -65,6 +71,19 @@ class ProducerRun(RoleRun):
             run.full[slot].came(map_.box_bytes)
 
         self.cta.running.start((where, ring.name, mark, piece), Ending(f"copies to {ring.name}", where, arrive))
+
+    def _gather(self, tile: SharedTile, begin: int, op: Op, mark: int) -> None:
+        """Fill a tile by what a load gives, which is there at once."""
+        matrix, elements = loaded(self.machine, op), accessed(self.machine, op)
+        self.cta.stored.check(elements.view.memory, elements.bytes, self.work_group, -2, "a load reads")
+        values = matrix if tile.by_rows else matrix.T
+        size = tile.component.size
+        raw = np.ascontiguousarray(values).view(np.uint8).reshape(tile.lines, tile.span, size)
+        lines, neighbours = np.indices((tile.lines, tile.span))
+        first = begin + tile.offset + np.vectorize(tile.place)(lines, neighbours)
+        places = first[..., None] + np.arange(size)
+        self.cta.shared.bytes[places] = raw
+        self.cta.shared.filled[places] = mark
 
     def _verify(self, op: Op) -> None:
         """Find what is wrong with an access, or with a view."""

@@ -18,6 +18,7 @@ from girih.tile.form import (
     Componentwise,
     Deliver,
     Fetch,
+    Gather,
     GiveBack,
     Issue,
     MapRecipe,
@@ -189,6 +190,12 @@ def _supply(kernel: TileKernel, step: Supply) -> None:
     if sorted(copy.tile for copy in step.copies) != sorted(tile.name for tile in ring.tiles):
         raise ScheduleFault("bytes", f"the copies fill {[copy.tile for copy in step.copies]}, not each tile once")
     for copy in step.copies:
+        if isinstance(copy, Gather):
+            tile, type = ring.tile(copy.tile), copy.op.results[0].type
+            assert isinstance(type, CoopMatrix)
+            shape = (tile.lines, tile.span) if tile.by_rows else (tile.span, tile.lines)
+            _same(f"the tile {tile.name} and its matrix", (tile.component, shape), (type.component, type.shape))
+            continue
         tile, recipe = ring.tile(copy.tile), kernel.map(copy.map)
         _boxes(tile, recipe, len(copy.at), [piece.moved for piece in copy.pieces])
         brought = len(copy.pieces) * box_bytes(recipe)

@@ -18,7 +18,9 @@ import pytest
 import girih
 from girih.arguments.arrays import accept, specifications
 from girih.back.llvm.nvptx import compile as nvptx
-from girih.back.llvm.nvptx.machine.kernel import CudaVariant, PtxKernel, RecipePlace
+from girih.back.llvm.nvptx.compile import compile_kernel
+from girih.back.llvm.nvptx.machine.architecture import architecture_named
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, CudaVariant, PtxKernel, RecipePlace
 from girih.ir.types import F32
 from girih.runtime.cuda import quick, recipes
 from girih.tile.amounts import Amount, number
@@ -26,6 +28,7 @@ from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
 from tests.runtime.cuda.fake import FakeDriver
 from tests.runtime.cuda.test_cuda_launch import kernel
+from tests.tile.programs import product
 
 ENCODE = "cuTensorMapEncodeTiled"
 COPY_TILES = """
@@ -116,7 +119,7 @@ def _recipe(name: str, parameter: int, *, stored: bool) -> MapRecipe:
 
 
 TILES = PtxKernel(
-    "tiles", "tiles", PTX, "sm_90a", 256, 1, 32, 192, 384, (4, 8), (), (), True,
+    "tiles", "tiles", PTX, "sm_90a", 256, 1, 32, 192, 384, (4, 8), (), (),
     (RecipePlace(128, _recipe("A", 0, stored=False)), RecipePlace(256, _recipe("B", 1, stored=True))), persistent=True,
 )  # fmt: skip
 
@@ -130,7 +133,7 @@ def asked(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
     def compiled(function: Any, architecture: Any, *, variant: CudaVariant, **words: Any) -> PtxKernel:
         found.append(variant)
-        if variant.tile:
+        if variant == TILE:
             return TILES
         return as_it_is(function, architecture, variant=variant, **words)
 
@@ -160,10 +163,6 @@ def test_a_launch_makes_the_maps(
     assert (second.tensor_map.global_dim, second.tensor_map.global_strides) == ((32, 8), (160,))
     assert first.tensor_map.box_dim == second.tensor_map.box_dim == (8, 4)
     assert list(launch.tensor_maps(a, b, 8)) == ["A", "B"]
-    twice = replace(TILES, recipes=(*TILES.recipes, replace(TILES.recipes[0], offset=384)), parameter_bytes=512)
-    monkeypatch.setitem(globals(), "TILES", twice)
-    monkeypatch.setenv("GIRIH_CACHE_SIZE", "0")
-    assert list(kernel(COPY_TILES).tensor_maps(a, b, 8)) == ["A", "B", "A_2"]
     assert launch.tensor_maps(a, b, n=8)["B"].global_strides == (160,)
 
 
@@ -205,8 +204,8 @@ def test_other_launches_take_the_other_variant(
     else:
         launch(a, b, n)
         assert np.array_equal(expected[:, :n], b[:, :n])
-    plain = CudaVariant(disjoint=what != "overlap")
-    assert asked == [CudaVariant(tile=True), plain] and not fake.maps
+    other = CudaVariant(disjoint=False) if what == "overlap" else GATHERED
+    assert asked == [TILE, other] and not fake.maps
     assert launch.tensor_maps(a, b, n) == {}
     if says:
         accepted = accept(specifications(launch.ir), (a, b, n))
@@ -285,7 +284,7 @@ def test_machine_code_moves_the_maps(
     odd.shape, odd.strides, odd.address = (32, 8), (4, 128), odd.address + 4
     out = on_device(fake, np.zeros((32, 8), np.float32, order="F"))
     launch[4, 2](odd, out, 8)
-    assert fake.calls.count(ENCODE) == 6 and asked[-1] == CudaVariant()
+    assert fake.calls.count(ENCODE) == 6 and asked[-1] == GATHERED
 
 
 def test_a_graph_has_the_maps(fake: FakeDriver, asked: list[CudaVariant], torch: Any) -> None:
@@ -304,3 +303,15 @@ def test_a_graph_has_the_maps(fake: FakeDriver, asked: list[CudaVariant], torch:
     replay()
     fake.cuStreamSynchronize(stream)
     assert np.array_equal(content(other), numbers())
+
+
+def test_launches_without_legal_maps_gather_tiles() -> None:
+    """A product of matrices whose rows begin anywhere is the same program, without maps."""
+    function = girih.parse(product(rows=64, columns=64)).functions[0]
+    architecture = architecture_named("sm_90a")
+    made = {one: compile_kernel(function, architecture, variant=one) for one in (TILE, GATHERED)}
+    assert [len(one.recipes) for one in made.values()] == [3, 0]
+    assert all(one.is_tile_program and one.persistent for one in made.values())
+    assert all("wgmma.mma_async" in one.ptx for one in made.values())
+    assert ["cp.async.bulk.tensor" in one.ptx for one in made.values()] == [True, False]
+    assert PtxKernel.from_bytes(made[GATHERED].to_bytes()).is_tile_program

@@ -19,11 +19,10 @@ from tests.back.nvptx.ptx_machine.instructions import (
     integers,
     loads,
     mbarriers,
-    roles,
     warps,
 )
 from tests.back.nvptx.ptx_machine.layout import Layout
-from tests.back.nvptx.ptx_machine.matrix import moves, products, warpgroups
+from tests.back.nvptx.ptx_machine.matrix import moves, products
 from tests.back.nvptx.ptx_machine.syntax import Instruction, Negated
 
 Builder = Callable[[Draft], Step]
@@ -74,7 +73,6 @@ TABLE: dict[str, Builder] = {
     "lop3": integers.by_table,
     "mad": _by_type(integers.multiplied, floating.arithmetic("fma", 3)),
     "match": warps.match,
-    "mapa": roles.mapped,
     "max": _by_type(integers.limited, floating.limits),
     "mbarrier": mbarriers.mbarrier,
     "membar": control.nothing,
@@ -99,7 +97,7 @@ TABLE: dict[str, Builder] = {
     "rsqrt": floating.approximation(floating.reciprocal_root),
     "selp": compare.selected,
     "set": compare.numbers_of_comparison,
-    "setmaxnreg": roles.registers_moved,
+    "setmaxnreg": control.nothing,
     "setp": compare.predicates,
     "shf": integers.funnel,
     "shfl": warps.shuffle,
@@ -116,10 +114,9 @@ TABLE: dict[str, Builder] = {
     "testp": floating.tested,
     "trap": control.trap,
     "vote": warps.vote,
-    "wgmma": warpgroups.warpgroup,
     "xor": compare.logical(np.bitwise_xor),
 }
-"""How each instruction is made ready."""
+"""How each instruction is made ready. `wgmma` would be one more row."""
 
 
 def ready(instruction: Instruction, layout: Layout) -> Step:

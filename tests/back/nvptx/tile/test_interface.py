@@ -17,7 +17,7 @@ RECIPE = MapRecipe(
     (Amount("size", (1, 0)), Amount("div", (Amount("size", (1, 1)), number(2)))),
     (number(1), Amount("stride", (1, 1))), (64, 128), 128, True,
 )  # fmt: skip
-KERNEL = PtxKernel("f", "f", "", "sm_90a", 384, 1, 32, 1024, 256, (4,), (), (), True, (RecipePlace(128, RECIPE),), True)
+KERNEL = PtxKernel("f", "f", "", "sm_90a", 384, 1, 32, 1024, 256, (4,), (), (), (RecipePlace(128, RECIPE),), True)
 
 
 def test_recipes_are_kept() -> None:

@@ -25,7 +25,8 @@ class CudaVariant:
     shares memory with one that the kernel writes, so that what is read may be read early. `engine`: the device's driver
     can encode all tensor maps, so that its engine makes copies, where it has their mode; otherwise they are computed.
     `tile`: the maps of a tile program (docs/design/tile.md) are legal, coordinates and the number of work-groups are
-    below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too.
+    below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too. Without the `engine` it has no maps,
+    and gathers all tiles.
     """
 
     narrow: bool = True
@@ -48,6 +49,9 @@ USUAL = CudaVariant()
 
 TILE = CudaVariant(tile=True)
 """What nearly all launches of tile programs are."""
+
+GATHERED = CudaVariant(engine=False, tile=True)
+"""What other launches of tile programs are, whose maps are illegal."""
 
 
 def usual_variant(function: Function, architecture: NvidiaArchitecture) -> CudaVariant:
@@ -110,8 +114,8 @@ class PtxKernel:
     `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
     there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
 
-    Of a `tile` program (docs/design/tile.md), `recipes` are the maps that the host makes at a launch. Its CTAs are all
-    along x, one for each work-group; if it is `persistent`, they are no more than the multiprocessors.
+    `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
+    work-group, and go through them `in_order`; if it is `persistent`, they are no more than the multiprocessors.
     """
 
     name: str
@@ -126,15 +130,20 @@ class PtxKernel:
     pointers: tuple[int, ...]
     maps: tuple[MapPlace, ...]
     sites: tuple[Site, ...]
-    tile: bool = False
     recipes: tuple[RecipePlace, ...] = ()
     persistent: bool = False
+    in_order: bool = False
     remarks: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_tile_program(self) -> bool:
+        """Whether CTAs go through work-groups in an order of their own (docs/design/tile.md)."""
+        return self.in_order or bool(self.recipes)
 
     def ctas(self, grid: tuple[int, int, int], multiprocessors: int) -> tuple[int, int, int]:
         """The grid of CTAs for a grid of work-groups; threads of the last ones that have no work-group end at once."""
         x, y, z = grid
-        if not self.tile:
+        if not self.is_tile_program:
             return -(-x // self.packed), y, z
         groups = x * y * z
         return min(groups, multiprocessors) if self.persistent else groups, 1, 1
@@ -167,5 +176,5 @@ class PtxKernel:
 
 _PLAIN = (
     "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
-    "shared_bytes", "parameter_bytes", "pointers", "tile", "persistent",
+    "shared_bytes", "parameter_bytes", "pointers", "persistent", "in_order",
 )  # fmt: skip

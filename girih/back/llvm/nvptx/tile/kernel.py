@@ -7,6 +7,7 @@ the warpgroups part for good, so that the assembler gives each role its register
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from girih.analysis.uniformity import constants_of
 from girih.back.llvm.emit.debug import DebugInfo
@@ -86,9 +87,9 @@ def lower_tile(
         pointers=tuple(pointers),
         maps=(),
         sites=tuple(code.sites),
-        tile=True,
         recipes=recipes,
         persistent=kernel.order.persistent,
+        in_order=True,
         remarks=remarks.diagnostics(),
     )
     return made, str(module).replace(_LENGTH, str(bytes), 1)
@@ -160,9 +161,9 @@ def _write(code: TileCode, thread: Val) -> None:
     def producer() -> list[Val]:
         if _shares_out(kernel):
             ptx.give_registers(kernel.producer.registers, more=False)
-        with w.when(w.compare("eq", thread, word(0))):
-            role = Producer(code, {}, collective)
-            _each_work_group(role, kernel, Supply)
+        alone = nullcontext() if kernel.gathers else w.when(w.compare("eq", thread, word(0)))
+        with alone:
+            _each_work_group(Producer(code, {}, collective), kernel, Supply)
         return []
 
     def consumer() -> list[Val]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.one_lane.matrix.memory import load_parts, report_missing, store_parts
 from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.llvm.nvptx.tile.code import TileCode
@@ -42,7 +42,8 @@ class _Window:
         w, self.bounds = code.w, bounds_of(code, op)
         size = share.component.size
         self.begin = w.at(self.bounds.memref.pointer, w.mul(self.bounds.first(), size))
-        self.steps: list[Operand] = self.bounds.steps()
+        # Distances of columns are multiples of a stride: in front of loops they would take the registers of sums.
+        self.steps = [code.ptx.here(step) if isinstance(step, Val) else step for step in self.bounds.steps()]
         looks = code.asked or op.checked.rows or op.checked.columns
         self.ends = (
             [w.sub(n, p) for n, p in zip(self.bounds.sizes, self.bounds.position, strict=True)] if looks else None

@@ -1,15 +1,21 @@
-"""The producer of a tile program: one thread that fills the slots of rings, and notes findings."""
+"""The producer of a tile program: one thread that has slots of rings filled, or all where they gather tiles."""
 
 from __future__ import annotations
 
-from girih.back.llvm.emit.text import Val
+from contextlib import AbstractContextManager, nullcontext
+
+from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.nvptx.tile.gather import GatheredTile
 from girih.back.llvm.nvptx.tile.memory import report_outside
-from girih.back.llvm.nvptx.tile.ptx import word
+from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
 from girih.back.llvm.nvptx.tile.role import TileRole
 from girih.ir.core import Op
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import MatrixAccess
-from girih.tile.form import Copy, Supply, TileStep, Verify
+from girih.tile.form import Copy, Gather, Supply, TileStep, Verify
+
+_OWN_BARRIER = 15
+"""The number of the named barrier of the producer, behind those of up to seven consumers (PTX ISA "bar")."""
 
 
 @dataclass(slots=True)
@@ -25,16 +31,33 @@ class Producer(TileRole):
             case _:
                 TileRole.step(self, step)
 
-    def _supply(self, name: str, copies: tuple[Copy, ...]) -> None:
+    def _supply(self, name: str, copies: tuple[Copy | Gather, ...]) -> None:
         w, places, ring = self.code.w, self.code.places, self.ring(name)
         parity = w.binary("xor", self.rings[name].parity, word(1))
         slot = self.advance(name)
         full = self.barrier(places.full[name], slot)
         self.ptx.wait(self.barrier(places.empty[name], slot), parity)
-        self.ptx.expect(full, sum(ring.tile(copy.tile).bytes for copy in copies))
         begin = w.add(self.code.shared_address(places.rings[name]), w.mul(slot, word(ring.slot_bytes)))
-        for copy in copies:
-            self._start(copy, w.add(begin, word(ring.tile(copy.tile).offset)), full)
+        gathered = [copy for copy in copies if isinstance(copy, Gather)]
+        for copy in gathered:
+            tile = ring.tile(copy.tile)
+            with self.code.checking(checks=False):
+                GatheredTile(self.code, copy.op, tile, w.add(begin, word(tile.offset))).write()
+        if gathered:
+            self.ptx.show_writes()
+            self.ptx.meet(word(_OWN_BARRIER), WARPGROUP)
+        started = [copy for copy in copies if isinstance(copy, Copy)]
+        with self._by_one():
+            bytes = sum(ring.tile(copy.tile).bytes for copy in started)
+            self.ptx.expect(full, bytes) if started else self.ptx.arrive(full)
+            for one in started:
+                self._start(one, w.add(begin, word(ring.tile(one.tile).offset)), full)
+
+    def _by_one(self) -> AbstractContextManager[None]:
+        """A context for what one thread does, where several execute the role."""
+        if not self.code.kernel.gathers:
+            return nullcontext()
+        return self.code.w.when(self.code.w.compare("eq", self.code.thread, integer(0)))
 
     def _start(self, copy: Copy, begin: Val, full: Val) -> None:
         for piece in copy.pieces:
@@ -43,7 +66,7 @@ class Producer(TileRole):
 
     def _verify(self, op: Op) -> None:
         """Write the check of an instruction; a scalar that it defines is the same as without it."""
-        with self.place_of(op), self.code.checking(checks=True):
+        with self._by_one(), self.place_of(op), self.code.checking(checks=True):
             if isinstance(op, MatrixAccess):
                 report_outside(self.code, op)
             else:

@@ -146,7 +146,19 @@ class TilePtx:
         inputs = [*map(str, range(len(types))), *(_register(one.type) for one in seen)]
         return self.results(text, types, [*outputs, *inputs], [*through, *seen])
 
+    def here(self, a: Val) -> Val:
+        """The same value, with which LLVM computes nothing in front of this place."""
+        return self.results("", [a.type], [f"={_register(a.type)}", "0"], [a])[0]
+
     # --- shared memory -------------------------------------------------------------------
+
+    def load_piece(self, place: Val) -> list[Val]:
+        """Four words of global memory, at a multiple of 16 bytes ("ld.global.nc")."""
+        return self.results("ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", ["i32"] * 4, [*["=r"] * 4, "l"], [place])
+
+    def store_piece(self, place: Val, words: Sequence[Val]) -> None:
+        """Store four words in shared memory, at a multiple of 16 bytes ("st")."""
+        self.line("st.shared.v4.b32 [$0], {$1, $2, $3, $4};", "r,r,r,r,r", place, *words, alone=True)
 
     def store_fragments(self, place: Val, words: Sequence[Val], *, turned: bool) -> None:
         """Store matrices of 8 x 8 numbers of 16 bits, each thread giving the place of a line ("stmatrix")."""

@@ -3,6 +3,7 @@ moves what it holds, component by component, by the formulas of the specificatio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from girih.back.llvm.emit.text import Val
@@ -130,14 +131,41 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
     check(tensor)
     before = matrix(code, op.init)
     into = None if isinstance(before, OwnMatrix) else result_arrays(code, op, op.result)
+    one = _reader(tensor, op, before)
+    weight = _WEIGHT + (0 if op.body is None else region_weight(op.body))
+    with agreed_outside(code, op, type):
+        result = filled(code, op.result, lambda _: None, one, into=into, weight=weight)
+    release(code, op)
+    code.set(op.result, result)
+
+
+ComponentReader = Callable[[Position, Val], Parts]
+"""A component from its place in the matrix and its number among those that a work-item holds."""
+
+
+def component_reader(code: OneLaneCode, op: CooperativeMatrixLoadTensor, before: Matrix) -> ComponentReader:
+    """What computes components of the matrix that an instruction loads, which was `before` where a view clips it.
+
+    Nothing is checked. What an illegal layout or view gives is zero.
+    """
+    type = matrix_type(op.result)
+    block = op.block_type if isinstance(op.block_type, MemRef) else None
+    tensor = shared_tensor(code, op, type, type.component.size if block is None else block_bytes(block))
+    if not is_legal(tensor):
+        return lambda at, component: zero_parts(type.component)
+    return _reader(tensor, op, before)
+
+
+def _reader(tensor: PrivateTensorTile, op: CooperativeMatrixLoadTensor, before: Matrix) -> ComponentReader:
+    code = tensor.code
 
     def one(at: Position, component: Val) -> Parts:
         found = tensor.element(at)
         there = tensor.there(found, at)
 
         def get() -> Parts:
-            if block is None:
-                return load_parts(code, type.component, tensor.address(found))
+            if op.body is None:
+                return load_parts(code, tensor.type.component, tensor.address(found))
             return _decoded(code, op, tensor, found, at)
 
         def other() -> Parts:
@@ -145,11 +173,7 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
 
         return get() if there is None else tuple(code.w.either(there, get, other))
 
-    weight = _WEIGHT + (0 if op.body is None else region_weight(op.body))
-    with agreed_outside(code, op, type):
-        result = filled(code, op.result, lambda _: None, one, into=into, weight=weight)
-    release(code, op)
-    code.set(op.result, result)
+    return one
 
 
 def _without_element(tensor: PrivateTensorTile, found: Element, before: Matrix, component: Val) -> Parts:
