@@ -53,8 +53,13 @@ class PtxMachineKernel:
             self._made[variant] = kernel, PtxModule.parse(kernel.ptx)
         return self._made[variant]
 
-    def __call__(self, grid: tuple[int, int, int], *arguments: Any, schedule: str = "together") -> LaunchRecord:
-        """Execute all work-groups, their threads by a schedule. What is undefined is an error, but behind a finding."""
+    def __call__(
+        self, grid: tuple[int, int, int], *arguments: Any, schedule: str = "together", seed: int | None = None
+    ) -> LaunchRecord:
+        """Execute all work-groups, their threads by a schedule, or in an order that a seed draws.
+
+        What is undefined is an error, but behind a finding.
+        """
         record = np.zeros(RECORD_BYTES // 8, np.int64)
         keep: list[Any] = [record]
         packed = packed_arguments(self.function, grid, arguments, record, keep)
@@ -80,6 +85,7 @@ class PtxMachineKernel:
             maps=maps,
             copies=self.copies,
             schedule=schedule,
+            seed=seed,
         )
         if record[0]:
             site = kernel.sites[int(record.view(np.int32)[1])]

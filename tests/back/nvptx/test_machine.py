@@ -18,7 +18,7 @@ from tests.back.nvptx.ptx_machine import (
     UnknownInstruction,
 )
 from tests.back.nvptx.ptx_machine.layout import aligned
-from tests.back.nvptx.ptx_machine.module import SCHEDULES
+from tests.back.nvptx.ptx_machine.schedule import SCHEDULES
 from tests.back.nvptx.snippets import HEAD, kernel, launch
 from tests.cases import every_case
 
@@ -54,7 +54,8 @@ def test_what_is_not_known_is_an_error_that_names_it() -> None:
             ("cvt.u32.f32 %r1, %r2;", "a rounding to integers is missing"),
             ("ld.relaxed.global.b32 %r1, [%d1];", "a scope is missing"),
             ("mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%r1}, {%r1}, {%r1}, {%r1};", "is not known"),
-            ("wgmma.fence.sync.aligned;", "the opcode is not known"),
+            ("tcgen05.fence::before_thread_sync;", "the opcode is not known"),
+            ("wgmma.fence.aligned;", "one of .sync is expected"),
             ("add.u32 %r1, %r2, 0f3F800000;", ""),
         ):
             with case(code):

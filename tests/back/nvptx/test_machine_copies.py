@@ -81,11 +81,12 @@ def test_small_copies_come_when_their_group_is_waited_for(order: str) -> None:
     np.testing.assert_array_equal(found[128:], np.where(np.arange(128) % 4, 0, source))
 
 
-def test_who_does_not_wait_reads_what_was_there() -> None:
+@pytest.mark.parametrize("order", ORDERS)
+def test_who_does_not_wait_is_told(order: str) -> None:
     source, found = np.arange(128, dtype=np.uint32), np.zeros(256, np.uint32)
     text = kernel(SMALL.replace("wait_group 1", "wait_group 2"), 2, before=MEMORY)
-    launch(text, [source, found], copies="late")
-    assert (found[:128] == 0xA5A5A5A5).all()
+    with pytest.raises(Fault, match=r"reads what a cp\.async of thread 0 writes, without having waited for it"):
+        launch(text, [source, found], copies=order)
 
 
 BULK = """
@@ -135,7 +136,7 @@ def test_a_loop_may_ask_whether_a_phase_is_over(order: str) -> None:
 def test_wrong_copies_are_told() -> None:
     wrong = (
         ("too many bytes are expected", "], 256;\ncp", "], 272;\ncp", Deadlock, "wait for mbarrier phase"),
-        ("too few", "], 256;\ncp", "], 128;\ncp", Fault, "ends while copies into its shared memory are under way"),
+        ("too few", "], 256;\ncp", "], 128;\ncp", Fault, "without having waited for it"),
         ("not 16 bytes", "128, [%r2];\ncp", "120, [%r2];\ncp", Fault, "multiples of 16"),
         ("no mbarrier", "mbarrier.init.shared::cta.b64 [%r2], 1;", "", Fault, "there is no mbarrier"),
         ("written over", "READY: bar.sync 0;", "READY: bar.sync 0; st.shared.b64 [%r2], %d0;", Fault, "written over"),
@@ -152,8 +153,13 @@ def test_wrong_copies_are_told() -> None:
 
 
 def test_bytes_that_nobody_expects_are_told() -> None:
+    """The second half lands when the phase is over: nobody may read it, nor end before it lands."""
+    few = BULK.replace("], 256;\ncp", "], 128;\ncp")
+    nobody = few[: few.index("mad.lo")] + "END:"
     with pytest.raises(Fault, match="expects fewer bytes than came"):
-        _bulk(BULK.replace("], 256;\ncp", "], 128;\ncp"), "at_once")
+        _bulk(nobody, "at_once")
+    with pytest.raises(Fault, match="ends while copies into its shared memory are under way"):
+        _bulk(nobody, "late")
 
 
 def test_phases_of_an_mbarrier() -> None:

@@ -5,7 +5,7 @@
 
 All threads of a CTA are executed at once: a register is an array with one element a thread. What PTX leaves undefined,
 and what would hang or fault on a GPU, is an error that names instruction, line and thread; an instruction that is not
-known is one too. It does not judge speed, and memory is that of one CTA after the other: it finds no races.
+known is one too. It does not judge speed, and memory is that of one CTA after the other: it finds no races of CTAs.
 
 | file | what |
 | --- | --- |
@@ -15,7 +15,8 @@ known is one too. It does not judge speed, and memory is that of one CTA after t
 | `build`, `table`, `instructions` | how instructions are made ready, and all of them |
 | `floats` | arithmetic that is rounded as PTX says |
 | `matrix` | fragments of matrices, and their products |
-| `cta`, `module` | how threads are scheduled; launches |
+| `order` | who may rely on what, where copies and products go on beside the threads |
+| `cta`, `schedule`, `module` | how threads are scheduled; launches |
 """
 
 from tests.back.nvptx.ptx_machine.errors import (

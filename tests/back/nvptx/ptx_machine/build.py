@@ -55,6 +55,10 @@ class Step:
     negated: bool = False
     meets: bool = False
     """Whether threads of a warp execute it together, so that they wait for each other."""
+    touches: Array | None = None
+    """The registers of `wgmma` that it reads or writes, by their places."""
+    watched: tuple[int, int] | None = None
+    """The places of the registers of `wgmma` that it moves, of which the second may be none."""
     results: tuple[tuple[int, int], ...] = ()
     """What a call copies back: the parameters of the function that has ended, and those of the call."""
 

@@ -59,8 +59,10 @@ class Layout:
     """The parameters of calls, by their number."""
     watches: bool = False
     """Whether the module reads memory that it calls constant, so that what is written must be known."""
-    reads_late: bool = False
-    """Whether copies read shared memory, so that threads must make what they wrote visible to these."""
+    asynchronous: bool = False
+    """Whether something touches shared memory beside the threads, so that it must be known who may rely on what."""
+    product_slots: set[int] = field(default_factory=set)
+    """The registers that `wgmma` has, by their slots."""
     _places: dict[int, Place] = field(default_factory=dict)
 
     @staticmethod

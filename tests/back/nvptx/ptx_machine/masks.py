@@ -22,6 +22,11 @@ class Mask:
         """The numbers of the threads."""
         return np.flatnonzero(self.on)
 
+    @cached_property
+    def warps(self) -> Array:
+        """The numbers of the warps that these threads are of."""
+        return np.unique(self.index // 32)
+
     def chosen(self, value: Array) -> Array:
         """What these threads have of a value of all, or of one that all have."""
         if value.size == 1:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tests.back.nvptx.ptx_machine.errors import Fault
+from tests.back.nvptx.ptx_machine.order.shadow import Agent, Shadow
 from tests.back.nvptx.ptx_machine.types import UNSIGNED, Array
 
 WINDOWS = {"shared": 1 << 56, "local": 2 << 56, "param": 3 << 56}
 """Where the spaces begin among generic addresses."""
 _SPACES = {begin: name for name, begin in WINDOWS.items()}
 _WORD = 4
-_MET = -2
 _WINDOW_MASK = 0xFF << 56
 
 SPACES = ("global", "shared", "local", "param", "const")
@@ -43,9 +43,8 @@ class Region:
     """Which bytes were written in this launch, where the kernel reads what it calls constant."""
     constant: Array | None = None
     """Which bytes were read as constant."""
-    writer: Array | None = None
-    """The thread that wrote each byte of shared memory and has not made it visible to copies, -1 for none; -2 for
-    bytes that were written before the last barrier of the CTA."""
+    shadow: Shadow | None = None
+    """Who touched each word of shared memory, where something asynchronous touches it."""
     views: dict[int, tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -106,11 +105,15 @@ class Memory:
             return np.zeros(0, UNSIGNED[8 * width])
         region, space, addresses = self._one(space, addresses, width)
         if region is not None:
+            if region.shadow is not None:
+                region.shadow.read(addresses, width, threads)
             found: Array = region.view(width)[1][region.places(addresses, width, threads)]
             return found
         parts = self._parts(space, addresses, width, words=words)
         found = np.zeros(len(addresses), UNSIGNED[8 * width])
         for region, local, chosen in parts:
+            if region.shadow is not None:
+                region.shadow.read(local, width, threads[chosen])
             found[chosen] = region.view(width)[1][region.places(local, width, threads[chosen])]
         return found
 
@@ -124,36 +127,30 @@ class Memory:
             region.view(width)[1][places] = values[chosen]
             if region.written is not None:
                 self._note(region, region.written, local, width)
-            if region.writer is not None:
-                offsets = (local - np.uint64(region.begin)).astype(np.int64)
-                for byte in range(width):
-                    region.writer[offsets + byte] = threads[chosen]
+            if region.shadow is not None:
+                region.shadow.write(local, width, threads[chosen])
 
-    def at_barrier(self) -> None:
-        """All threads of the CTA have met: what one of them does now is behind what all have written."""
-        writer = self.own["shared"].writer
-        if writer is not None:
-            writer[writer >= 0] = _MET
-
-    def fence(self, threads: Array) -> None:
-        """Threads make what is written visible to copies: their own, and what was before a barrier."""
-        writer = self.own["shared"].writer
-        if writer is not None:
-            writer[np.isin(writer, threads) | (writer == _MET)] = -1
-
-    def read_late(self, address: int, size: int) -> Array:
-        """Bytes of shared memory that a copy reads, which must be visible to it (PTX ISA "fence.proxy.async")."""
+    def read_later(self, address: int, size: int, agent: Agent, thread: int) -> Array:
+        """Bytes of shared memory that something reads which a thread starts."""
         found = self.spans("shared", address, size, write=False)
-        region = self.own["shared"]
-        if region.writer is not None:
-            begin = address - region.begin
-            wrong = np.flatnonzero(region.writer[begin : begin + size] != -1)
-            if len(wrong):
-                raise Fault(
-                    f"byte {int(wrong[0])} of what is copied was written without a fence.proxy.async, or a barrier "
-                    "behind one"
-                )
+        shadow = self.own["shared"].shadow
+        assert shadow is not None
+        shadow.agent_read(shadow.bytes(address, size), agent, np.array([thread]))
         return found
+
+    def write_later(self, address: int, size: int, agent: Agent, thread: int) -> Array:
+        """Bytes of shared memory that a copy writes which a thread starts."""
+        found = self.spans("shared", address, size, write=True)
+        shadow = self.own["shared"].shadow
+        assert shadow is not None
+        shadow.agent_write(shadow.bytes(address, size), agent, thread)
+        return found
+
+    def landed(self, address: int, size: int, agent: Agent) -> None:
+        """A copy that `write_later` began is made."""
+        shadow = self.own["shared"].shadow
+        assert shadow is not None
+        shadow.landed(shadow.bytes(address, size), agent.column, agent.stamp)
 
     def read_constant(self, addresses: Array, width: int) -> None:
         """Note that bytes of global memory are read as ones that no thread of the launch writes."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 
 import numpy as np
 
@@ -21,9 +22,13 @@ from tests.back.nvptx.ptx_machine.layout import (
     parameter_bytes,
 )
 from tests.back.nvptx.ptx_machine.masks import Mask
+from tests.back.nvptx.ptx_machine.matrix.in_flight import InFlight, watch_registers
 from tests.back.nvptx.ptx_machine.memory import Memory, Region
+from tests.back.nvptx.ptx_machine.order.clocks import Clocks
+from tests.back.nvptx.ptx_machine.order.shadow import Shadow
 from tests.back.nvptx.ptx_machine.parser import parse
-from tests.back.nvptx.ptx_machine.special import WARP, special_values
+from tests.back.nvptx.ptx_machine.schedule import SCHEDULES, RandomSchedule, Schedule
+from tests.back.nvptx.ptx_machine.special import special_values
 from tests.back.nvptx.ptx_machine.syntax import Function, Syntax
 from tests.back.nvptx.ptx_machine.table import ready
 from tests.back.nvptx.ptx_machine.types import TYPES, Array
@@ -31,17 +36,10 @@ from tests.back.nvptx.ptx_machine.types import TYPES, Array
 BUDGET = 5_000_000
 """The instructions that a launch executes at most, each counted once for a group of threads."""
 
-SCHEDULES: dict[str, Callable[[Array], Array]] = {
-    "together": lambda thread: thread * 0,
-    "by_warp": lambda thread: thread // WARP,
-    "by_warp_reversed": lambda thread: -(thread // WARP),
-    "by_thread": lambda thread: thread,
-    "by_thread_reversed": lambda thread: -thread,
-}
-"""The parts of threads that are executed one after the other, each until it waits: what lacks a barrier is seen so."""
-
 _GARBAGE = 0xA5A5A5A5A5A5A5A5
 _MOST_THREADS = 1024
+_REGISTERS, _MOST_REGISTERS, _REGISTER_STEP = 1 << 16, 255, 8
+"""The registers of a multiprocessor, the most that a thread has, and what their number is a multiple of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +74,9 @@ class Launch:
     maps: Mapping[bytes, BoundTensorMap] = field(default_factory=dict)
     copies: str = "at_once"
     schedule: str = "together"
+    seed: int | None = None
+    most_registers: int = 0
+    """How many registers a thread has at first, 0 where the kernel does not say."""
 
 
 @dataclass(slots=True)
@@ -85,13 +86,16 @@ class PtxModule:
     syntax: Syntax
     layout: Layout
     steps: list[Step]
+    products: dict[int, int] = field(default_factory=dict)
+    """The registers that `wgmma` has, and those that these are moved to and from: their places by their slots."""
 
     @staticmethod
     def parse(text: str) -> PtxModule:
         """The module of a text. Raises `PtxSyntaxError` and `UnknownInstruction` for what the machine does not know."""
         syntax = parse(text)
         layout = Layout.of(syntax)
-        return PtxModule(syntax, layout, [ready(one, layout) for one in syntax.code])
+        steps = [ready(one, layout) for one in syntax.code]
+        return PtxModule(syntax, layout, steps, watch_registers(steps, layout))
 
     @property
     def entries(self) -> list[str]:
@@ -112,6 +116,7 @@ class PtxModule:
         maps: Mapping[bytes, BoundTensorMap] | None = None,
         copies: str = "at_once",
         schedule: str = "together",
+        seed: int | None = None,
     ) -> LaunchRecord:
         """Execute a kernel, one CTA after the other.
 
@@ -119,13 +124,16 @@ class PtxModule:
         bytes between the ends of the arrays of `memory` may be touched, besides the variables of the module. `maps`
         are the tensor maps by the 128 bytes that stand for them; `copies` says when asynchronous copies are made, one
         of `asynchronous.ORDERS`; `schedule` says which threads are executed before others,
-        one of `SCHEDULES`. Raises `Fault`, `Deadlock` and `BudgetSpent`.
+        one of `SCHEDULES`. With a `seed`, both are drawn at random instead.
+        Raises `Fault`, `Deadlock` and `BudgetSpent`.
         """
         function = self._entry(entry)
         shape = (threads, 1, 1) if isinstance(threads, int) else threads
         given = np.frombuffer(bytes(parameters), np.uint8) if isinstance(parameters, bytes) else parameters
         self._check(function, shape, given, shared_bytes, most_shared)
-        launch = Launch(budget, [0] * len(self.steps), maps=maps or {}, copies=copies, schedule=schedule)
+        launch = Launch(budget, [0] * len(self.steps), maps=maps or {},
+                        copies=copies, schedule=schedule, seed=seed,
+                        most_registers=_registers(function, shape))  # fmt: skip
         variables = [(one.name, held, one.space != "const") for one, held in self.layout.storage]
         space = Memory(memory, variables, watch=self.layout.watches)
         with np.errstate(all="ignore"):
@@ -182,13 +190,15 @@ class PtxModule:
         stride = -(-layout.local_bytes // 16) * 16
         parameters = aligned(-(-len(given) // 16) * 16, 64)
         parameters[: len(given)] = given
+        clocks = Clocks(count) if layout.asynchronous else None
+        random = Random(f"{launch.seed} {launch.place}")
         space.own = {
             "shared": Region(
                 SHARED_BEGIN,
                 size,
                 aligned(size, 1024),
                 "shared memory",
-                writer=np.full(size, -1, np.int32) if layout.reads_late else None,
+                shadow=None if clocks is None else Shadow(clocks, SHARED_BEGIN, size),
             ),
             "local": Region(0, stride, aligned(stride * count, 16), "local memory", stride=stride),
             "param": Region(PARAMETER_BEGIN, len(given), parameters, "the parameters", writable=False),
@@ -199,5 +209,27 @@ class PtxModule:
             registers[slot] = held.get(name, np.zeros(1, bool))
         calls = [aligned(count * one.bytes, 16).reshape(count, one.bytes) for one in layout.calls]
         everyone = Mask(np.ones(count, bool), count)
+        if launch.seed is None:
+            schedule, copies = Schedule(SCHEDULES[launch.schedule](np.arange(count))), launch.copies
+        else:
+            schedule, copies = RandomSchedule.of(count, random), "random"
+        names = {one.slot: one.name for one in self.syntax.registers}
+        products = InFlight.of(count, self.products, names) if self.products else None
         return Cta(launch, self.steps, registers, space, count, [Group(function.first, (), everyone)], calls,
-                   Asynchronous(launch.copies), SCHEDULES[launch.schedule](np.arange(count)))  # fmt: skip
+                   Asynchronous(copies, random), schedule, clocks, products)  # fmt: skip
+
+
+def _registers(function: Function, shape: tuple[int, int, int]) -> int:
+    """How many registers a thread has where a kernel says how many it may have; else 0.
+
+    PTX ISA "setmaxnreg": the kernel is launched with a number that is known, by `.maxnreg`, or by bounds of threads,
+    of which an assembler makes as many as there are for each.
+    """
+    if "maxnreg" in function.directives:
+        return function.directives["maxnreg"][0]
+    bound = function.directives.get("reqntid", function.directives.get("maxntid"))
+    if bound is None:
+        return 0
+    ctas = function.directives.get("minnctapersm", (1,))[0]
+    each = min(_REGISTERS // (ctas * int(np.prod(bound))), _MOST_REGISTERS)
+    return each // _REGISTER_STEP * _REGISTER_STEP

@@ -19,10 +19,11 @@ from tests.back.nvptx.ptx_machine.instructions import (
     integers,
     loads,
     mbarriers,
+    roles,
     warps,
 )
 from tests.back.nvptx.ptx_machine.layout import Layout
-from tests.back.nvptx.ptx_machine.matrix import moves, products
+from tests.back.nvptx.ptx_machine.matrix import moves, products, warpgroups
 from tests.back.nvptx.ptx_machine.syntax import Instruction, Negated
 
 Builder = Callable[[Draft], Step]
@@ -73,6 +74,7 @@ TABLE: dict[str, Builder] = {
     "lop3": integers.by_table,
     "mad": _by_type(integers.multiplied, floating.arithmetic("fma", 3)),
     "match": warps.match,
+    "mapa": roles.mapped,
     "max": _by_type(integers.limited, floating.limits),
     "mbarrier": mbarriers.mbarrier,
     "membar": control.nothing,
@@ -97,7 +99,7 @@ TABLE: dict[str, Builder] = {
     "rsqrt": floating.approximation(floating.reciprocal_root),
     "selp": compare.selected,
     "set": compare.numbers_of_comparison,
-    "setmaxnreg": control.nothing,
+    "setmaxnreg": roles.registers_moved,
     "setp": compare.predicates,
     "shf": integers.funnel,
     "shfl": warps.shuffle,
@@ -114,9 +116,10 @@ TABLE: dict[str, Builder] = {
     "testp": floating.tested,
     "trap": control.trap,
     "vote": warps.vote,
+    "wgmma": warpgroups.warpgroup,
     "xor": compare.logical(np.bitwise_xor),
 }
-"""How each instruction is made ready. `wgmma` would be one more row."""
+"""How each instruction is made ready."""
 
 
 def ready(instruction: Instruction, layout: Layout) -> Step:

@@ -6,6 +6,7 @@ instruction, as `.aligned` asks.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,13 @@ import numpy as np
 from tests.back.nvptx.ptx_machine.build import Draft, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
 from tests.back.nvptx.ptx_machine.instructions.control import parted
+from tests.back.nvptx.ptx_machine.order.clocks import Snapshot
 from tests.back.nvptx.ptx_machine.special import WARP
 from tests.back.nvptx.ptx_machine.types import TYPES, Array
 
 if TYPE_CHECKING:
     from tests.back.nvptx.ptx_machine.cta import Cta, Group
+    from tests.back.nvptx.ptx_machine.masks import Mask
 
 _NAMED = 16
 """How many barriers a CTA has."""
@@ -36,32 +39,46 @@ def barrier(draft: Draft) -> Step:
     type = TYPES["u32"]
     number = draft.value(type)
     count = draft.value(type) if draft.left else None
+    nobody = np.zeros(1, np.uint32)
     if what == "arrive" and count is None:
         raise draft.unknown("a count of threads is missing")
 
     def go(cta: Cta, group: Group) -> bool:
-        wanted = _same(group, number(cta.registers))
-        threads = 0 if count is None else _same(group, count(cta.registers))
+        numbers, counts = number(cta.registers), nobody if count is None else count(cta.registers)
+        _apart(cta, group, numbers, counts)
+        wanted, threads = int(group.mask.chosen(numbers)[0]), int(group.mask.chosen(counts)[0])
         if wanted >= _NAMED or threads % WARP:
             raise Fault(f"there is no barrier {wanted} for {threads} threads")
         waits = f"barrier {wanted} of {threads or 'all'}{' aligned' if aligned else ''}"
         if what == "arrive":
             cta.arrived[wanted] = cta.arrived.get(wanted, 0) + group.mask.count
+            if cta.clocks is not None:
+                cta.brought.setdefault(wanted, Snapshot()).join(cta.clocks.release(group.mask.index))
             group.at += 1
         else:
-            group.waits = waits
+            group.waits, group.words = waits, partial(_come, cta, wanted)
         release(cta)
         return False
 
     return parted(draft.control(go))
 
 
-def _same(group: Group, value: Array) -> int:
-    """What all threads of a group have."""
-    chosen = group.mask.chosen(value)
-    if (chosen != chosen[0]).any():
-        raise Fault("threads that come together name different barriers or counts, which the machine does not do")
-    return int(chosen[0])
+def _apart(cta: Cta, group: Group, numbers: Array, counts: Array) -> None:
+    """Make those who name another barrier, or another count, than the first one a group of their own."""
+    first = [group.mask.chosen(one)[0] for one in (numbers, counts)]
+    same = group.mask.on & (numbers == first[0]) & (counts == first[1])
+    other = group.mask.on & ~same
+    if not other.any():
+        return
+    if np.isin(np.flatnonzero(same) // WARP, np.flatnonzero(other) // WARP).any():
+        raise Fault("threads of one warp name different barriers, or different counts, at the same instruction")
+    cta.parted(group, other, group.at)
+
+
+def _come(cta: Cta, number: int) -> str:
+    """How many have come to a barrier, in words."""
+    waiting = sum(one.mask.count for one in cta.groups if one.waits.startswith(f"barrier {number} "))
+    return f"{waiting} wait there, {cta.arrived.get(number, 0)} have arrived"
 
 
 def release(cta: Cta) -> bool:
@@ -80,11 +97,13 @@ def release(cta: Cta) -> bool:
             raise Fault(f"{come} threads come to barrier {number}, which is for {wanted}")
         _check_warps(cta, groups)
         cta.arrived.pop(int(number), None)
+        if cta.clocks is not None:
+            threads = np.flatnonzero(np.logical_or.reduce([one.mask.on for one in groups]))
+            cta.clocks.meet(threads)
+            cta.clocks.acquire(threads, cta.brought.pop(int(number), Snapshot()))
         for one in groups:
-            one.waits = ""
+            one.waits, one.words = "", None
             one.at += 1
-        if wanted == "all":
-            cta.memory.at_barrier()
         released = True
     return released
 
@@ -127,4 +146,12 @@ def _warp_barrier(draft: Draft) -> Step:
 
     draft.expected("sync")
     members = draft.value(TYPES["b32"])
-    return together(draft, members, lambda cta, mask, named: None)
+    return together(draft, members, _met)
+
+
+def _met(cta: Cta, mask: Mask, named: Array) -> None:
+    if cta.clocks is None:
+        return
+    # Members that name each other meet; those of one warp with other masks do not.
+    for mask_of in np.unique(named[mask.index]):
+        cta.clocks.meet_warps(mask.on & (named == mask_of), WARP)

@@ -143,12 +143,6 @@ def nothing(draft: Draft) -> Step:
         draft.value(TYPES["u32"])
     elif name == "griddepcontrol":
         draft.expected("launch_dependents", "wait")
-    elif name == "setmaxnreg":
-        draft.expected("inc", "dec")
-        draft.expected("sync")
-        draft.expected("aligned")
-        draft.type("u32")
-        draft.value(TYPES["u32"])
 
     def run(cta: Cta, mask: Mask) -> None:
         pass
@@ -166,7 +160,8 @@ def fence(draft: Draft) -> Step:
         draft.expected(*SCOPES)
     elif draft.taken("async"):
         shared = draft.taken("global", "shared::cta", "shared::cluster") != "global"
-        return draft.step(lambda cta, mask: cta.memory.fence(mask.index) if shared else None)
+        draft.layout.asynchronous = True
+        return draft.step(lambda cta, mask: cta.clocks.fence(mask.index) if shared and cta.clocks else None)
     elif draft.taken("tensormap::generic"):
         draft.expected("release", "acquire")
         draft.expected(*SCOPES)

@@ -13,7 +13,9 @@ from tests.back.nvptx.ptx_machine.build import Draft, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
 from tests.back.nvptx.ptx_machine.instructions import tensor_copies
 from tests.back.nvptx.ptx_machine.instructions.atomics import combined
-from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, each
+from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, counted_by, each
+from tests.back.nvptx.ptx_machine.order.clocks import Snapshot
+from tests.back.nvptx.ptx_machine.order.shadow import UNDER_WAY, Agent
 from tests.back.nvptx.ptx_machine.syntax import Constant
 from tests.back.nvptx.ptx_machine.types import TYPES, Array, PtxType
 
@@ -37,7 +39,7 @@ def copy(draft: Draft) -> Step:
     if draft.taken("mbarrier"):
         return _small_arrival(draft)
     if draft.taken("commit_group"):
-        return _groups(draft, "small", lambda groups: groups.commit())
+        return _groups(draft, "small", _commit)
     if draft.taken("wait_all"):
         return _groups(draft, "small", _all_of)
     if draft.taken("wait_group"):
@@ -48,27 +50,42 @@ def copy(draft: Draft) -> Step:
 # --- groups --------------------------------------------------------------------------------------
 
 
-def _all_of(groups: Groups) -> None:
+def _all_of(groups: Groups) -> int:
     groups.commit()
-    groups.wait(0)
+    return groups.wait(0)
 
 
-def _groups(draft: Draft, kind: str, act: Callable[[Groups], None]) -> Step:
-    """What all threads do with their own groups."""
+def _commit(groups: Groups) -> int:
+    groups.commit()
+    return 0
+
+
+def _groups(draft: Draft, kind: str, act: Callable[[Groups], int]) -> Step:
+    """What all threads do with their own groups: how many of its copies a thread has waited for then."""
+    draft.layout.asynchronous = True
 
     def run(cta: Cta, mask: Mask) -> None:
         known: dict[int, Groups] = getattr(cta.asynchronous, kind)
         for thread in map(int, mask.index):
-            act(known.setdefault(thread, Groups()))
+            done = act(known.setdefault(thread, Groups()))
+            if done and cta.clocks is not None:
+                cta.clocks.learn(np.array([thread]), _column(cta, kind, thread), done)
 
     return draft.step(run)
 
 
-def _waited(draft: Draft, kind: str) -> Step:
+def _column(cta: Cta, kind: str, thread: int) -> int:
+    """The column of the copies of a thread: their stamps count them, from 1 on."""
+    assert cta.clocks is not None
+    words = "a bulk copy" if kind == "bulk" else "a cp.async"
+    return cta.clocks.column(kind, thread, f"{words} of thread {thread}")
+
+
+def _waited(draft: Draft, kind: str, *, read: bool = False) -> Step:
     operand = draft.operand()
     if not isinstance(operand, Constant):
         raise draft.unknown("the number of groups is a constant")
-    return _groups(draft, kind, lambda groups: groups.wait(operand.value))
+    return _groups(draft, kind, lambda groups: groups.wait(operand.value, read=read))
 
 
 # --- cp.async ------------------------------------------------------------------------------------
@@ -79,13 +96,17 @@ def _small(draft: Draft) -> Step:
     cache = draft.expected("ca", "cg")
     draft.expected("shared", "shared::cta")
     draft.expected("global")
+    hint = bool(draft.taken("L2::cache_hint"))
     draft.taken("L2::64B", "L2::128B", "L2::256B")
+    draft.layout.asynchronous = True
     target, source = draft.address(), draft.address()
     size = draft.operand()
     if not isinstance(size, Constant) or size.value not in ((16,) if cache == "cg" else (4, 8, 16)):
         raise draft.unknown(f"a copy of {size} bytes is not known")
     width = size.value
-    part = draft.value(TYPES["u32"]) if draft.left else None
+    part = draft.value(TYPES["u32"]) if draft.left > hint else None
+    if hint:
+        draft.value(TYPES["b64"])
 
     def run(cta: Cta, mask: Mask) -> None:
         r = cta.registers
@@ -94,10 +115,13 @@ def _small(draft: Draft) -> Step:
         for place, (thread, (to, begin, count)) in enumerate(zip(map(int, mask.index), given, strict=True)):
             if to % width or begin % width or count > width:
                 raise Fault(f"{count} of {width} bytes from {begin:#x} to {to:#x} cannot be copied", place)
-            held = cta.memory.spans("shared", to, width, write=True)
+            groups = cta.asynchronous.small.setdefault(thread, Groups())
+            groups.asked += 1
+            agent = Agent(_column(cta, "small", thread), groups.asked, generic=True)
+            held = cta.memory.write_later(to, width, agent, thread)
             bytes = cta.memory.spans("global", begin, count, write=False) if count else np.zeros(0, np.uint8)
             task = cta.asynchronous.begin(partial(_filled, held, bytes))
-            cta.asynchronous.small.setdefault(thread, Groups()).open.append(task)
+            groups.add(task)
 
     return draft.step(run)
 
@@ -113,23 +137,28 @@ def _small_arrival(draft: Draft) -> Step:
     plain = bool(draft.taken("noinc"))
     space = "shared" if draft.taken("shared", "shared::cta") else "generic"
     draft.expected("b64")
+    draft.layout.asynchronous = True
     at = draft.address()
 
     def run(cta: Cta, mask: Mask) -> None:
         for thread, (address,) in zip(map(int, mask.index), each(mask, at(cta.registers)), strict=True):
-            barrier = barrier_at(cta, address, space)
+            barrier = barrier_at(cta, address, thread, space)
             if not plain:
                 barrier.pending += 1
             groups = cta.asynchronous.small.setdefault(thread, Groups())
             before = [*(task for group in groups.closed for task in group), *groups.open]
-            cta.asynchronous.begin(partial(_arrived, barrier, before))
+            known = Snapshot()
+            if groups.asked:
+                known.learn(_column(cta, "small", thread), groups.asked)
+            cta.asynchronous.begin(partial(_arrived, barrier, before, known))
 
     return draft.step(run)
 
 
-def _arrived(barrier: Barrier, before: list[Task]) -> None:
+def _arrived(barrier: Barrier, before: list[Task], known: Snapshot) -> None:
     for task in before:
         task.force()
+    barrier.arrived.join(known)
     barrier.arrive(1)
 
 
@@ -142,10 +171,9 @@ def _bulk(draft: Draft, *, reduces: bool) -> Step:
     if reduces:
         return _bulk_out(draft, reduces=True)
     if draft.taken("commit_group"):
-        return _groups(draft, "bulk", lambda groups: groups.commit())
+        return _groups(draft, "bulk", _commit)
     if draft.taken("wait_group"):
-        draft.taken("read")
-        return _waited(draft, "bulk")
+        return _waited(draft, "bulk", read=bool(draft.taken("read")))
     if draft.taken("prefetch"):
         return _prefetch(draft)
     if draft.taken("shared::cluster", "shared::cta"):
@@ -171,23 +199,31 @@ def _bulk_in(draft: Draft) -> Step:
     """From global to shared memory; an mbarrier counts the bytes."""
     draft.expected("global")
     draft.expected(_MBARRIER)
+    hint = bool(draft.taken("L2::cache_hint"))
     target, source = draft.address(), draft.address()
     size, barrier_address = draft.value(TYPES["u32"]), draft.address()
+    if hint:
+        draft.value(TYPES["b64"])
+    draft.layout.asynchronous = True
 
     def run(cta: Cta, mask: Mask) -> None:
         r = cta.registers
-        for to, begin, count, address in each(mask, target(r), source(r), size(r), barrier_address(r)):
+        given = each(mask, target(r), source(r), size(r), barrier_address(r))
+        for thread, (to, begin, count, address) in zip(map(int, mask.index), given, strict=True):
             _check_bulk(to, begin, count)
-            barrier = barrier_at(cta, address)
-            held = cta.memory.spans("shared", to, count, write=True)
+            barrier = barrier_at(cta, address, thread)
+            column = counted_by(cta, address)
+            held = cta.memory.write_later(to, count, Agent(column, UNDER_WAY), thread)
             bytes = cta.memory.spans("global", begin, count, write=False)
-            cta.asynchronous.begin(partial(_counted, barrier, held, bytes))
+            landed = partial(cta.memory.landed, to, count)
+            cta.asynchronous.begin(partial(_counted, barrier, held, bytes, column, landed))
 
     return draft.step(run)
 
 
-def _counted(barrier: Barrier, to: Array, source: Array) -> None:
+def _counted(barrier: Barrier, to: Array, source: Array, column: int, landed: Callable[[Agent], None]) -> None:
     to[:] = source
+    landed(Agent(column, barrier.phase + 1))
     barrier.complete(len(source))
 
 
@@ -201,12 +237,15 @@ def _bulk_out(draft: Draft, *, reduces: bool) -> Step:
     draft.expected("global")
     draft.expected("shared::cta")
     draft.expected("bulk_group")
+    hint = bool(draft.taken("L2::cache_hint"))
     operation = draft.expected("and", "or", "xor", "add", "inc", "dec", "min", "max") if reduces else ""
     if reduces:
         draft.taken("noftz")
     type = draft.type("f16", "bf16", "b32", "u32", "s32", "b64", "u64", "s64", "f32", "f64") if reduces else TYPES["b8"]
     target, source, size = draft.address(), draft.address(), draft.value(TYPES["u32"])
-    draft.layout.reads_late = True
+    if hint:
+        draft.value(TYPES["b64"])
+    draft.layout.asynchronous = True
 
     def run(cta: Cta, mask: Mask) -> None:
         r = cta.registers
@@ -214,9 +253,10 @@ def _bulk_out(draft: Draft, *, reduces: bool) -> Step:
         for thread, (to, begin, count) in zip(map(int, mask.index), given, strict=True):
             _check_bulk(to, begin, count)
             held = cta.memory.spans("global", to, count, write=True).view(type.held)
-            bytes = cta.memory.read_late(begin, count).view(type.held)
-            task = cta.asynchronous.begin(partial(_combined, operation, type, held, bytes))
-            cta.asynchronous.bulk.setdefault(thread, Groups()).open.append(task)
+            bytes = tensor_copies.read_by_copy(cta, begin, count, thread).view(type.held)
+            taken = np.zeros_like(bytes)
+            act = partial(_combined, operation, type, held, taken)
+            cta.asynchronous.bulk[thread].add(cta.asynchronous.begin(act, partial(np.copyto, taken, bytes)))
 
     return draft.step(run)
 

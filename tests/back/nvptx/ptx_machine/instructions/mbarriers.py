@@ -7,11 +7,12 @@ promises; `test_wait` is false at once, and time goes on: a copy that is late is
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tests.back.nvptx.ptx_machine.asynchronous import MOST_ARRIVALS, Asynchronous, Barrier
+from tests.back.nvptx.ptx_machine.asynchronous import MOST_ARRIVALS, Barrier
 from tests.back.nvptx.ptx_machine.build import Draft, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
 from tests.back.nvptx.ptx_machine.instructions.control import parted
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 _SHARED = ("shared", "shared::cta", "shared::cluster")
 _STATE = np.uint64(0x6D62617272696572)
 """What lies in memory where an mbarrier is, so that it is seen when something is written over it."""
-Act = Callable[[Barrier, int], int]
 
 
 def mbarrier(draft: Draft) -> Step:
     """mbarrier."""
+    draft.layout.asynchronous = True
     what = draft.expected(*_FORMS)
     return _FORMS[what](draft)
 
@@ -49,48 +50,66 @@ def shared_address(address: int, space: str) -> int:
     return address - WINDOWS["shared"]
 
 
-def barrier_at(cta: Cta, address: int, space: str = "shared") -> Barrier:
-    """The mbarrier at an address, untouched."""
+def barrier_at(cta: Cta, address: int, thread: int, space: str = "shared") -> Barrier:
+    """The mbarrier at an address, untouched, of which a thread knows that it has begun."""
     place = shared_address(address, space)
     found = cta.asynchronous.barrier(place)
+    first, when = found.begun
+    if cta.clocks is not None and first not in (-1, thread) and cta.clocks.known[thread, first] < when:
+        raise Fault(f"thread {thread} uses the mbarrier at shared address {place:#x} before it can know that thread "
+                    f"{first} has initialised it")  # fmt: skip
     if cta.memory.spans("shared", place, 8, write=False).view(np.uint64)[0] != _STATE:
         raise Fault(f"something was written over the mbarrier at shared address {place:#x}")
     return found
 
 
-def _modifiers(draft: Draft) -> str:
-    """The space; what order and scope are asked for changes nothing here."""
-    draft.taken("acquire", "release", "relaxed")
+def counted_by(cta: Cta, address: int) -> int:
+    """The column of the copies that an mbarrier counts: their stamps are the phases that they end, from 1 on."""
+    assert cta.clocks is not None
+    return cta.clocks.column("mbarrier", address, f"a copy counted by the mbarrier at {address:#x}")
+
+
+def _modifiers(draft: Draft) -> tuple[str, bool]:
+    """The space, and whether the access orders nothing; what scope is asked for changes nothing here."""
+    relaxed = draft.taken("acquire", "release", "relaxed") == "relaxed"
     draft.taken("cta", "cluster")
     space = "shared" if draft.taken(*_SHARED) else "generic"
     draft.expected("b64")
-    return space
+    return space, relaxed
+
+
+def _given(cta: Cta, mask: Mask, *values: Array) -> list[tuple[int, ...]]:
+    """The number of each thread of a mask, and the integers that it has."""
+    return each(mask, np.arange(cta.threads), *values)
 
 
 def _init(draft: Draft) -> Step:
-    space = _modifiers(draft)
+    space, _ = _modifiers(draft)
     at, count = draft.address(), draft.value(TYPES["u32"])
 
     def run(cta: Cta, mask: Mask) -> None:
-        for address, wanted in each(mask, at(cta.registers), count(cta.registers)):
+        for thread, address, wanted in _given(cta, mask, at(cta.registers), count(cta.registers)):
             place = shared_address(address, space)
             if place % 8 or not 1 <= wanted <= MOST_ARRIVALS:
                 raise Fault(f"no mbarrier is at {place:#x} for {wanted} arrivals")
             if place in cta.asynchronous.barriers:
                 raise Fault(f"there is an mbarrier at shared address {place:#x} already")
             cta.memory.spans("shared", place, 8, write=True).view(np.uint64)[0] = _STATE
-            cta.asynchronous.barriers[place] = Barrier(wanted, wanted)
+            stamp = 0 if cta.clocks is None else cta.clocks.stamp
+            cta.asynchronous.barriers[place] = Barrier(wanted, wanted, begun=(thread, stamp))
 
     return draft.step(run)
 
 
 def _inval(draft: Draft) -> Step:
-    space = _modifiers(draft)
+    space, _ = _modifiers(draft)
     at = draft.address()
 
     def run(cta: Cta, mask: Mask) -> None:
-        for (address,) in each(mask, at(cta.registers)):
-            barrier_at(cta, address, space)
+        for thread, address in _given(cta, mask, at(cta.registers)):
+            found = barrier_at(cta, address, thread, space)
+            if found.bytes:
+                raise Fault(f"the mbarrier at {address:#x} is given up while {found.words()}")
             del cta.asynchronous.barriers[shared_address(address, space)]
 
     return draft.step(run)
@@ -99,12 +118,12 @@ def _inval(draft: Draft) -> Step:
 def _bytes(draft: Draft) -> Step:
     """expect_tx, complete_tx."""
     expects = draft.instruction.opcode.split(".")[1] == "expect_tx"
-    space = _modifiers(draft)
+    space, _ = _modifiers(draft)
     at, size = draft.address(), draft.value(TYPES["u32"])
 
     def run(cta: Cta, mask: Mask) -> None:
-        for address, count in each(mask, at(cta.registers), size(cta.registers)):
-            barrier = barrier_at(cta, address, space)
+        for thread, address, count in _given(cta, mask, at(cta.registers), size(cta.registers)):
+            barrier = barrier_at(cta, address, thread, space)
             barrier.expect(count) if expects else barrier.complete(count)
 
     return draft.step(run)
@@ -114,7 +133,7 @@ def _arrive(draft: Draft) -> Step:
     """arrive and arrive_drop, with the bytes that are expected besides, or a count."""
     drops = draft.instruction.opcode.split(".")[1] == "arrive_drop"
     expects, incomplete = bool(draft.taken("expect_tx")), bool(draft.taken("noComplete"))
-    space = _modifiers(draft)
+    space, relaxed = _modifiers(draft)
     target = draft.operand()
     slot = -1 if target == Word("_") else draft.slot(target, TYPES["b64"])
     at = draft.address()
@@ -122,8 +141,11 @@ def _arrive(draft: Draft) -> Step:
         raise draft.unknown("a count is missing")
     number = draft.value(TYPES["u32"]) if draft.left else draft.reader(Constant(1), TYPES["u32"])
 
-    def arrive(barrier: Barrier, count: int) -> int:
+    def arrive(cta: Cta, thread: int, address: int, count: int) -> int:
+        barrier = barrier_at(cta, address, thread, space)
         state = barrier.phase << 32 | barrier.pending
+        if cta.clocks is not None and not relaxed:
+            barrier.arrived.join(cta.clocks.release(np.array([thread])))
         if expects:
             barrier.expect(count)
         if incomplete and count >= barrier.pending:
@@ -134,10 +156,7 @@ def _arrive(draft: Draft) -> Step:
         return state
 
     def run(cta: Cta, mask: Mask) -> None:
-        states = [
-            arrive(barrier_at(cta, address, space), count)
-            for address, count in each(mask, at(cta.registers), number(cta.registers))
-        ]
+        states = [arrive(cta, *one) for one in _given(cta, mask, at(cta.registers), number(cta.registers))]
         if slot >= 0:
             cta.registers[slot] = mask.spread(np.array(states, np.uint64), cta.registers[slot])
 
@@ -148,28 +167,32 @@ def _wait(draft: Draft) -> Step:
     """test_wait, try_wait."""
     blocks = draft.instruction.opcode.split(".")[1] == "try_wait"
     parity = bool(draft.taken("parity"))
-    space = _modifiers(draft)
+    space, relaxed = _modifiers(draft)
     slot, at = draft.result(TYPES["pred"]), draft.address()
     given = draft.value(TYPES["u32" if parity else "b64"])
     if blocks and draft.left:
         draft.value(TYPES["u32"])
 
     def complete(barrier: Barrier, told: int) -> bool:
+        if parity and told not in (0, 1):
+            raise Fault(f"the parity of a phase is 0 or 1, found {told}")
         return barrier.phase & 1 != told if parity else barrier.phase != told >> 32
 
     def go(cta: Cta, group: Group) -> bool:
         mask = group.mask
-        found = np.array(
-            [
-                complete(barrier_at(cta, address, space), told)
-                for address, told in each(mask, at(cta.registers), given(cta.registers))
-            ]
-        )
-        if blocks and not found.any():
-            group.waits = "mbarrier phase"
+        asked = _given(cta, mask, at(cta.registers), given(cta.registers))
+        found = np.array([complete(barrier_at(cta, place, one, space), told) for one, place, told in asked])
+        if not relaxed:
+            _acquired(cta, [(one, place) for (one, place, _), over in zip(asked, found, strict=True) if over], space)
+        gives_up = blocks and not found.all() and cta.schedule.gives_up()
+        if blocks and not found.any() and not gives_up:
+            _, place, told = asked[0]
+            group.waits, group.words = "mbarrier phase", partial(_lacking, cta, shared_address(place, space), told)
             return False
-        if blocks and not found.all():
-            cta.parted(group, _among(mask, ~found), group.at, "mbarrier phase")
+        if blocks and not found.all() and not gives_up:
+            _, place, told = asked[int(np.flatnonzero(~found)[0])]
+            words = partial(_lacking, cta, shared_address(place, space), told)
+            cta.parted(group, _among(mask, ~found), group.at, "mbarrier phase", words)
             found = found[found]
         elif not found.all():
             cta.asynchronous.go_on()
@@ -179,6 +202,24 @@ def _wait(draft: Draft) -> Step:
         return whole
 
     return parted(draft.control(go))
+
+
+def _lacking(cta: Cta, address: int, told: int) -> str:
+    """What a wait lacks, in words."""
+    return f"mbarrier at shared address {address:#x}, asked for {told}; {cta.asynchronous.barrier(address).words()}"
+
+
+def _acquired(cta: Cta, over: list[tuple[int, int]], space: str) -> None:
+    """Threads have seen the end of phases, by the addresses of their mbarriers."""
+    if cta.clocks is None:
+        return
+    threads: dict[int, list[int]] = {}
+    for thread, address in over:
+        threads.setdefault(shared_address(address, space), []).append(thread)
+    for address, some in threads.items():
+        barrier = cta.asynchronous.barrier(address)
+        cta.clocks.acquire(np.array(some), barrier.passed)
+        cta.clocks.learn(np.array(some), counted_by(cta, address), barrier.phase)
 
 
 def _among(mask: Mask, chosen: Array) -> Array:
@@ -205,5 +246,3 @@ _FORMS: dict[str, Callable[[Draft], Step]] = {
     "try_wait": _wait,
     "pending_count": _pending,
 }
-
-__all__ = ["Asynchronous", "barrier_at", "each", "mbarrier", "shared_address"]

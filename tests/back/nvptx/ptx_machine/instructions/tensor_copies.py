@@ -18,9 +18,10 @@ from girih.addressing.tensor_map import operands
 from tests.back.nvptx.ptx_machine.asynchronous import Barrier, Groups
 from tests.back.nvptx.ptx_machine.build import Draft, Reader, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
-from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, each
+from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, counted_by, each
 from tests.back.nvptx.ptx_machine.layout import address_of
 from tests.back.nvptx.ptx_machine.memory import WINDOWS
+from tests.back.nvptx.ptx_machine.order.shadow import UNDER_WAY, Agent
 from tests.back.nvptx.ptx_machine.syntax import Address, Operand, Vector
 from tests.back.nvptx.ptx_machine.types import TYPES, Array
 
@@ -65,23 +66,39 @@ def _load(draft: Draft, rank: int) -> Step:
     draft.expected("global")
     mode = draft.taken("tile", "tile::gather4", "im2col") or "tile"
     draft.expected("mbarrier::complete_tx::bytes")
+    many, hint = bool(draft.taken("multicast::cluster")), bool(draft.taken("L2::cache_hint"))
+    draft.layout.asynchronous = True
     target = draft.address()
     at, coordinates = _tensor(draft, 5 if mode == "tile::gather4" else rank)
     barrier_address = draft.address()
     offsets = _vector(draft, rank - 2, "s16") if mode == "im2col" else []
+    to_whom = draft.value(TYPES["b16"]) if many else None
+    if hint:
+        draft.value(TYPES["b64"])
 
     def run(cta: Cta, mask: Mask) -> None:
         r = cta.registers
+        if to_whom is not None and (mask.chosen(to_whom(r)) != 1).any():
+            raise Fault("a copy to other CTAs of a cluster: there is one CTA")
         given = (one(r) for one in (target, at, barrier_address, *coordinates, *offsets))
-        for to, address, place, *where in each(mask, *given):
+        for thread, (to, address, place, *where) in zip(map(int, mask.index), each(mask, *given), strict=True):
             bound = _map(cta, address, rank, mode)
-            barrier = barrier_at(cta, place)
+            barrier = barrier_at(cta, place, thread)
             start, moved = where[: len(coordinates)], where[len(coordinates) :]
             if cta.asynchronous.order != "at_once":
                 _checked(cta, bound, mode, to, start, moved)
-            cta.asynchronous.begin(partial(_loaded, cta, barrier, bound, mode, to, start, moved))
+            size = _shared_bytes(bound, mode)
+            column = counted_by(cta, place)
+            cta.memory.write_later(to, size, Agent(column, UNDER_WAY), thread)
+            cta.asynchronous.begin(partial(_loaded, cta, (barrier, column), bound, mode, to, start, moved))
 
     return draft.step(run)
+
+
+def _shared_bytes(bound: BoundTensorMap, mode: str) -> int:
+    """How many bytes of shared memory a copy has."""
+    given = bound.tensor_map
+    return 4 * given.row_pitch if mode.endswith("4") else given.image_bytes
 
 
 def _checked(cta: Cta, bound: BoundTensorMap, mode: str, to: int, start: list[int], moved: list[int]) -> None:
@@ -99,9 +116,16 @@ def _checked(cta: Cta, bound: BoundTensorMap, mode: str, to: int, start: list[in
 
 
 def _loaded(
-    cta: Cta, barrier: Barrier, bound: BoundTensorMap, mode: str, to: int, start: list[int], moved: list[int]
+    cta: Cta,
+    counted: tuple[Barrier, int],
+    bound: BoundTensorMap,
+    mode: str,
+    to: int,
+    start: list[int],
+    moved: list[int],
 ) -> None:
-    """Copy a box into shared memory; an mbarrier counts its bytes."""
+    """Copy a box into shared memory; an mbarrier, with its column, counts its bytes."""
+    barrier, column = counted
     memory = _memory(cta, bound, write=False)
     try:
         if mode == "tile::gather4":
@@ -112,6 +136,7 @@ def _loaded(
         raise Fault(f"the copy is refused: {error}") from None
     held = cta.memory.spans("shared", to, len(image), write=True)
     held[image.written] = image.bytes[image.written]
+    cta.memory.landed(to, _shared_bytes(bound, mode), Agent(column, barrier.phase + 1))
     barrier.complete(image.transaction_bytes)
 
 
@@ -121,9 +146,12 @@ def _store(draft: Draft, rank: int, *, reduces: bool) -> Step:
     modes = ("tile", "im2col_no_offs") if reduces else ("tile", "tile::scatter4", "im2col_no_offs")
     mode = draft.taken(*modes) or "tile"
     draft.expected("bulk_group")
+    hint = bool(draft.taken("L2::cache_hint"))
     at, coordinates = _tensor(draft, 5 if mode == "tile::scatter4" else rank)
     source = draft.address()
-    draft.layout.reads_late = True
+    draft.layout.asynchronous = True
+    if hint:
+        draft.value(TYPES["b64"])
 
     def run(cta: Cta, mask: Mask) -> None:
         r = cta.registers
@@ -132,13 +160,23 @@ def _store(draft: Draft, rank: int, *, reduces: bool) -> Step:
             bound = _map(cta, address, rank, mode)
             room = cta.memory.own["shared"].end - begin
             shared = cta.memory.spans("shared", begin, max(room, 0), write=False)
-            size = bound.tensor_map.image_bytes if mode != "tile::scatter4" else 4 * bound.tensor_map.row_pitch
-            cta.memory.read_late(begin, min(size, room))
-            memory = _memory(cta, bound, write=True)
-            task = cta.asynchronous.begin(partial(_stored, bound, mode, operation, shared, memory, begin, start))
-            cta.asynchronous.bulk.setdefault(thread, Groups()).open.append(task)
+            size = _shared_bytes(bound, mode)
+            read_by_copy(cta, begin, min(size, room), thread)
+            memory, taken = _memory(cta, bound, write=True), np.zeros_like(shared)
+            act = partial(_stored, bound, mode, operation, taken, memory, begin, start)
+            task = cta.asynchronous.begin(act, partial(np.copyto, taken, shared))
+            cta.asynchronous.bulk[thread].add(task)
 
     return draft.step(run)
+
+
+def read_by_copy(cta: Cta, begin: int, size: int, thread: int) -> Array:
+    """Shared memory that a copy reads which a thread starts, of its next group."""
+    assert cta.clocks is not None
+    groups = cta.asynchronous.bulk.setdefault(thread, Groups())
+    groups.asked += 1
+    column = cta.clocks.column("bulk", thread, f"a bulk copy of thread {thread}")
+    return cta.memory.read_later(begin, size, Agent(column, groups.asked), thread)
 
 
 def _stored(

@@ -77,7 +77,7 @@ def product(draft: Draft) -> Step:
             gathered(fragment, numbers(_held(cta, some, warps, type), type), *size)
             for fragment, some, type, size in zip(fragments, readers, (a_type, b_type, c_type), sizes, strict=True)
         )
-        found = _bits(_multiplied(a, b, c, c_type), c_type, clips=clips)
+        found = bits_of(_multiplied(a, b, c, c_type), c_type, clips=clips)
         _write(cta, mask, slots, scattered(fragments[2], found), warps, c_type)
 
     return together(draft, lambda r: _ALL, act)
@@ -155,7 +155,8 @@ def _multiplied(a: Array, b: Array, c: Array, total: PtxType) -> Array:
     return found
 
 
-def _bits(values: Array, type: PtxType, *, clips: bool) -> Array:
+def bits_of(values: Array, type: PtxType, *, clips: bool) -> Array:
+    """The bits of sums; with `clips`, integers that are too large become the largest."""
     if type.kind == "f":
         return encoded(values, FORMATS[type.format])
     if clips:
