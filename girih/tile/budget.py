@@ -64,7 +64,7 @@ def registers_of(held: Registers, consumers: int) -> int:
     return -(-components * held.component.size // 4)
 
 
-SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (40, 232), 3: (32, 160)}
+SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (24, 240), 3: (32, 160)}
 """The registers of a thread of the producer and of a consumer, by the number of consumers (PTX ISA, "setmaxnreg").
 
 A CTA has 65536 of them for all its threads; they are given out in multiples of 8, and a thread may use 255 of 256.

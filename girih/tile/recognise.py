@@ -29,12 +29,13 @@ from girih.tile.needed import needed
 from girih.tile.program import NoTileProgram, TileProgram, tile_program
 from girih.tile.registers import coalesced, most_alive, touched, without_unused
 from girih.tile.schedule import scheduled
+from girih.tile.stores import STAGING_COLUMNS
 from girih.tile.translate import TwoRoles, translated
 
 _MOST_SLOTS = 8
 _GROUP = 8
 """The work-groups along x that are gone through together where factors are shared both ways: 8 x 8 tiles in the L2."""
-_OTHER_REGISTERS = 40
+_OTHER_REGISTERS = 24
 """What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
 
 
@@ -74,7 +75,20 @@ def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[i
 def _for_consumers(
     program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool, maps: bool
 ) -> TileKernel:
-    made = translated(program, consumers, checks=checks, maps=maps)
+    """The tile kernel with some consumers, and with the widest stagings that leave room for the rings."""
+    for width in STAGING_COLUMNS:
+        made = translated(program, consumers, checks=checks, maps=maps, staging_columns=width)
+        rings = _with_slots(made, consumers, hints)
+        if rings is not None:
+            return _kernel(program, made, rings, consumers, hints)
+    need = shared_layout(made.rings, made.stores.stagings, consumers).bytes
+    what = f"two tiles of each factor take {need} bytes of shared memory, of {MOST_SHARED_BYTES}"
+    raise NoTileProgram(what, program.function.span, "take smaller tiles, or fewer summands at a time")
+
+
+def _kernel(
+    program: TileProgram, made: TwoRoles, rings: tuple[Ring, ...], consumers: int, hints: Mapping[str, object]
+) -> TileKernel:
     if not any(isinstance(step, Issue) for step in walk(made.consumers)):
         raise NoTileProgram("there is no product of matrices", program.function.span)
     producer = needed(made.producer)
@@ -91,7 +105,7 @@ def _for_consumers(
     return TileKernel(
         function=program.function,
         maps=(*made.maps, *made.stores.maps),
-        rings=_with_slots(program, made, consumers, hints),
+        rings=rings,
         stagings=tuple(made.stores.stagings),
         registers=tuple(one for name, one in made.registers.items() if name in used),
         order=_order(program, made, hints),
@@ -111,19 +125,17 @@ def _shares(consumers: int, hints: Mapping[str, object], shares: Mapping[int, tu
     return asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
 
 
-def _with_slots(program: TileProgram, made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...]:
-    """The rings with as many slots as there is room for; those that are filled once for a work-group have one."""
-    stagings, rings = made.stores.stagings, made.rings
+def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...] | None:
+    """The rings with as many slots as there is room for; those that are filled once for a work-group have one.
+
+    None where there is no room for what is asked for, or for two.
+    """
     asked = hints.get("stages")
     for slots in [asked] if isinstance(asked, int) else range(_MOST_SLOTS, 1, -1):
-        assert isinstance(slots, int)
-        sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in rings)
-        if shared_layout(sized, stagings, consumers).bytes <= MOST_SHARED_BYTES:
+        sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in made.rings)
+        if shared_layout(sized, made.stores.stagings, consumers).bytes <= MOST_SHARED_BYTES:
             return sized
-    least = tuple(replace(ring, slots=min(2, ring.slots)) for ring in rings)
-    need = shared_layout(least, stagings, consumers).bytes
-    what = f"two tiles of each factor take {need} bytes of shared memory, of {MOST_SHARED_BYTES}"
-    raise NoTileProgram(what, program.function.span, "take smaller tiles, or fewer summands at a time")
+    return None
 
 
 def _order(program: TileProgram, made: TwoRoles, hints: Mapping[str, object]) -> WorkOrder:

@@ -29,8 +29,8 @@ from girih.tile.program import NoTileProgram, TileProgram, walk
 
 MatrixStores = CooperativeMatrixStore | CooperativeMatrixStoreTensor
 MatrixLoads = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
-_MOST_COLUMNS = 128
-"""The columns of a staging: 16 KiB of 16-bit numbers for each consumer, beside four slots of a large product."""
+STAGING_COLUMNS = (128, 64, 32)
+"""The columns that a staging may have: 16 KiB of 16-bit numbers for each consumer, or less for the sake of rings."""
 
 
 class _Translating(Protocol):
@@ -50,6 +50,7 @@ class Stores:
     stagings: list[Staging] = field(default_factory=list)
     maps: list[MapRecipe] = field(default_factory=list)
     direct: set[Op] = field(default_factory=set)
+    most_columns: int = STAGING_COLUMNS[0]
 
     def prepare(self, program: TileProgram, facts: LaunchFacts) -> None:
         """Find the stores of a program, and where they go if that is a box of an array."""
@@ -79,7 +80,7 @@ class Stores:
         rows = matrix.rows // code.consumers
         if place is None or rows % 64 or matrix.component.size not in (2, 4):
             return False
-        width = next((n for n in range(min(matrix.columns, _MOST_COLUMNS), 0, -8) if matrix.columns % n == 0), 0)
+        width = next((n for n in range(min(matrix.columns, self.most_columns), 0, -8) if matrix.columns % n == 0), 0)
         if width % 8 or not width:
             return False
         try:

@@ -98,9 +98,10 @@ class TwoRoles:
         return name
 
 
-def translated(program: TileProgram, consumers: int, *, checks: bool, maps: bool) -> TwoRoles:
+def translated(program: TileProgram, consumers: int, *, checks: bool, maps: bool, staging_columns: int) -> TwoRoles:
     """The steps of a program for some consumers, with or without maps. Raises `NoTileProgram`."""
-    return _Translation(program, consumers, checks=checks, maps=maps).made()
+    made = TwoRoles(stores=Stores(most_columns=staging_columns))
+    return _Translation(program, consumers, made, checks=checks, maps=maps).made()
 
 
 @dataclass(slots=True, eq=False)
@@ -116,7 +117,7 @@ class _Lists:
 
 
 class _Translation:
-    def __init__(self, program: TileProgram, consumers: int, *, checks: bool, maps: bool) -> None:
+    def __init__(self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool) -> None:
         self.program, self.consumers, self.checks, self.maps = program, consumers, checks, maps
         self.facts = LaunchFacts(program)
         for op in program.walk():
@@ -124,7 +125,7 @@ class _Translation:
                 check_product(op, program.function.permissions)
         self.spreads = spreads_of(program)
         self.factors = factors_of(program)
-        self.out = TwoRoles()
+        self.out = out
         self.out.stores.prepare(program, self.facts)
         self.roots, self.written = roots_of(program.function), written_parameters(program.function)
         self.names: dict[Value, str] = {}

@@ -343,7 +343,7 @@ def test_rows_that_warpgroups_do_not_have() -> None:
 
 
 def test_tiles_that_are_too_large() -> None:
-    assert "matrices take 256 registers of a work-item, of 232" in reason(product(rows=256, columns=256))
+    assert "matrices take 256 registers of a work-item, of 240" in reason(product(rows=256, columns=256))
     assert "bytes of shared memory" in reason(product(rows=128, columns=256, depth=256))
 
 
