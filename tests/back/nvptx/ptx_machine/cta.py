@@ -109,7 +109,8 @@ class Cta:
 
     def full(self, slot: int) -> Array:
         """A register with one element a thread."""
-        return np.broadcast_to(self.registers[slot], (self.threads,))
+        found = self.registers[slot]
+        return found if len(found) == self.threads else np.broadcast_to(found, (self.threads,))
 
     # --- groups --------------------------------------------------------------------------
 

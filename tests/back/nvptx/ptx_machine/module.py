@@ -37,6 +37,8 @@ BUDGET = 5_000_000
 """The instructions that a launch executes at most, each counted once for a group of threads."""
 
 _GARBAGE = 0xA5A5A5A5A5A5A5A5
+_NOTHING = 0xFF
+"""The bytes of shared memory that nobody has written: as floats they are no numbers, which sums tell."""
 _MOST_THREADS = 1024
 _REGISTERS, _MOST_REGISTERS, _REGISTER_STEP = 1 << 16, 255, 8
 """The registers of a multiprocessor, the most that a thread has, and what their number is a multiple of."""
@@ -196,7 +198,7 @@ class PtxModule:
             "shared": Region(
                 SHARED_BEGIN,
                 size,
-                aligned(size, 1024),
+                aligned(size, 1024, _NOTHING),
                 "shared memory",
                 shadow=None if clocks is None else Shadow(clocks, SHARED_BEGIN, size),
             ),

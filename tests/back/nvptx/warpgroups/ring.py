@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from girih.addressing import TensorMap
+from girih.addressing import BoundTensorMap, TensorMap
 from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
 from tests.back.nvptx.ptx_machine.layout import aligned
 from tests.back.nvptx.snippets import HEAD, descriptor, packed
@@ -177,21 +177,28 @@ shl.b32 %r29, %r17, 6;""")
         lines += ["cp.async.bulk.commit_group;", "cp.async.bulk.wait_group 0;", "WRITTEN:"]
         return "\n".join(lines)
 
-    def launch(self, text: str, steps: int, **options: Any) -> tuple[Array, Array, LaunchRecord]:
-        """What the kernel computes, and NumPy; factors are small integers, so that sums are exact."""
+    def given(self, steps: int) -> tuple[list[BoundTensorMap], Array, Array]:
+        """The maps of factors and result, the result, and what it shall be: of small integers, so that it is exact."""
         random = np.random.default_rng(steps)
         rows, depth = 64 * self.consumers, DEPTH * steps
         a, b, c = (_array(shape) for shape in ((rows, depth), (self.columns, depth), (rows, self.columns)))
         for one in (a, b):
             one[:] = random.integers(-3, 4, one.shape).astype(BF16)
         boxes = ([DEPTH, rows], [DEPTH, self.columns], [64, 64])
-        maps = {descriptor(k): _map(one, box) for k, (one, box) in enumerate(zip((a, b, c), boxes, strict=True))}
+        maps = [_map(one, box) for one, box in zip((a, b, c), boxes, strict=True)]
+        return maps, c, (a.astype(np.float32) @ b.astype(np.float32).T).astype(BF16)
+
+    def launch(self, text: str, steps: int, **options: Any) -> tuple[Array, Array, LaunchRecord]:
+        """What the kernel computes on the machine, and NumPy."""
+        held, found, wanted = self.given(steps)
+        maps = {descriptor(k): one for k, one in enumerate(held)}
         module = PtxModule.parse(text)
         given = packed(module, "ring", [*maps, np.int32(steps).tobytes()])
+        memory = [one.array for one in held]
         record = module.launch(
-            "ring", (1, 1, 1), self.threads, given, self.shared_bytes, memory=[a, b, c], maps=maps, **options
+            "ring", (1, 1, 1), self.threads, given, self.shared_bytes, memory=memory, maps=maps, **options
         )
-        return c, (a.astype(np.float32) @ b.astype(np.float32).T).astype(BF16), record
+        return found, wanted, record
 
 
 def _array(shape: tuple[int, int]) -> Array:
@@ -199,7 +206,7 @@ def _array(shape: tuple[int, int]) -> Array:
     return found
 
 
-def _map(array: Array, box: list[int]) -> Any:
+def _map(array: Array, box: list[int]) -> BoundTensorMap:
     rows, columns = array.shape
     given = TensorMap.tiled(
         dtype="bf16", global_dim=[columns, rows], global_strides=[2 * columns], box_dim=box, swizzle=f"{SPAN}B"

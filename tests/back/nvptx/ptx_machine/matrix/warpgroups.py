@@ -283,7 +283,7 @@ def _sums(cta: Cta, slots: tuple[int, ...], begin: int, type: PtxType, columns: 
 
 
 def _of_warpgroup(cta: Cta, slot: int, begin: int) -> Array:
-    return np.broadcast_to(cta.registers[slot], (cta.threads,))[begin : begin + WARPGROUP]
+    return cta.full(slot)[begin : begin + WARPGROUP]
 
 
 def _write(cta: Cta, slots: tuple[int, ...], begin: int, bits: Array, type: PtxType) -> None:
@@ -296,6 +296,6 @@ def _write(cta: Cta, slots: tuple[int, ...], begin: int, bits: Array, type: PtxT
         if cta.threads == WARPGROUP:
             cta.registers[slot] = value
             continue
-        found = np.broadcast_to(cta.registers[slot], (cta.threads,)).copy()
+        found = cta.full(slot).copy()
         found[begin : begin + WARPGROUP] = value
         cta.registers[slot] = found
