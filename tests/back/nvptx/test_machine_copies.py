@@ -93,6 +93,7 @@ BULK = """
 mov.u32 %r0, %tid.x; mov.u32 %r1, memory; mov.u32 %r2, barrier; setp.ne.u32 %q0, %r0, 0;
 @%q0 bra READY;
 mbarrier.init.shared::cta.b64 [%r2], 1;
+fence.proxy.async.shared::cta;
 READY: bar.sync 0;
 @%q0 bra WAIT;
 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 256;
@@ -140,6 +141,7 @@ def test_wrong_copies_are_told() -> None:
         ("not 16 bytes", "128, [%r2];\ncp", "120, [%r2];\ncp", Fault, "multiples of 16"),
         ("no mbarrier", "mbarrier.init.shared::cta.b64 [%r2], 1;", "", Fault, "there is no mbarrier"),
         ("written over", "READY: bar.sync 0;", "READY: bar.sync 0; st.shared.b64 [%r2], %d0;", Fault, "written over"),
+        ("no fence for the mbarrier", "fence.proxy.async.shared::cta;\nREADY", "READY", Fault, "not visible to copies"),
         ("no fence", "FENCE", "", Fault, "without a fence.proxy.async"),
         ("no wait", "WAITED", "", Fault, "before it has waited for its bulk copies"),
         ("outside", "[%p0+128], 128", "[%p0+128], 144", Fault, "of which not all are there"),

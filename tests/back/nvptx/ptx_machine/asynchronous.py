@@ -29,6 +29,8 @@ class Barrier:
     phase: int = 0
     begun: tuple[int, int] = (-1, 0)
     """The thread that initialised it, and when."""
+    announced: bool = False
+    """Whether that thread has made it visible to copies, by `fence.mbarrier_init`."""
     arrived: Snapshot = field(default_factory=Snapshot)
     """What those that have arrived in this phase knew."""
     passed: Snapshot = field(default_factory=Snapshot)

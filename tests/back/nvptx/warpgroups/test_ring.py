@@ -55,6 +55,7 @@ WRONG = (
     ("three consumers are to free a slot", "[%r4+0], 2;", "[%r4+0], 3;", Deadlock, "lacks 1 of 3 arrivals"),
     ("nobody waits for the mbarriers to begin", "BEGUN: bar.sync 0;", "BEGUN:", Fault,
      "before it can know that thread 0 has initialised it|there is no mbarrier at"),
+    ("copies do not see the mbarriers", "fence.mbarrier_init.release.cluster;", "", Fault, "is not visible to copies"),
     ("the copy does not see what was stored", "fence.proxy.async.shared::cta;", "", Fault,
      r"wrote without a fence\.proxy\.async after that"),
     ("the copy comes before the others have stored", "bar.sync %r27, 128;", "", Fault,

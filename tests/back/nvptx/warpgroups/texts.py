@@ -69,6 +69,7 @@ mad.wide.u32 %d1, %r0, {4 * registers}, %d1; mad.wide.u32 %d2, %r0, 16, %d2;
 setp.ne.u32 %q0, %r0, 0;
 @%q0 bra BEGUN;
 mbarrier.init.shared::cta.b64 [%r2], 1;
+fence.proxy.async.shared::cta;
 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {total};
 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d0], {total}, [%r2];
 BEGUN: bar.sync 0;

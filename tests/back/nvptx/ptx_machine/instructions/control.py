@@ -155,6 +155,7 @@ def fence(draft: Draft) -> Step:
     if draft.taken("mbarrier_init"):
         draft.expected("release")
         draft.expected("cluster")
+        return draft.step(_announced)
     elif not draft.taken("proxy"):
         draft.taken("sc", "acq_rel", "acquire", "release")
         draft.expected(*SCOPES)
@@ -171,6 +172,13 @@ def fence(draft: Draft) -> Step:
     else:
         draft.expected("alias")
     return draft.step(lambda cta, mask: None)
+
+
+def _announced(cta: Cta, mask: Mask) -> None:
+    """Threads make the mbarriers visible to copies that they have initialised."""
+    for one in cta.asynchronous.barriers.values():
+        if one.begun[0] in mask.index:
+            one.announced = True
 
 
 def parted(step: Step) -> Step:

@@ -13,7 +13,7 @@ from tests.back.nvptx.ptx_machine.build import Draft, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
 from tests.back.nvptx.ptx_machine.instructions import tensor_copies
 from tests.back.nvptx.ptx_machine.instructions.atomics import combined
-from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, counted_by, each
+from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, counted_by, counting, each
 from tests.back.nvptx.ptx_machine.order.clocks import Snapshot
 from tests.back.nvptx.ptx_machine.order.shadow import UNDER_WAY, Agent
 from tests.back.nvptx.ptx_machine.syntax import Constant
@@ -211,7 +211,7 @@ def _bulk_in(draft: Draft) -> Step:
         given = each(mask, target(r), source(r), size(r), barrier_address(r))
         for thread, (to, begin, count, address) in zip(map(int, mask.index), given, strict=True):
             _check_bulk(to, begin, count)
-            barrier = barrier_at(cta, address, thread)
+            barrier = counting(cta, address, thread)
             column = counted_by(cta, address)
             held = cta.memory.write_later(to, count, Agent(column, UNDER_WAY), thread)
             bytes = cta.memory.spans("global", begin, count, write=False)

@@ -63,6 +63,16 @@ def barrier_at(cta: Cta, address: int, thread: int, space: str = "shared") -> Ba
     return found
 
 
+def counting(cta: Cta, address: int, thread: int) -> Barrier:
+    """The mbarrier that counts a copy which a thread starts: its beginning is visible to copies."""
+    found = barrier_at(cta, address, thread)
+    first, when = found.begun
+    if cta.clocks is not None and not found.announced and cta.clocks.visible[thread, first] < when:
+        raise Fault(f"the mbarrier at shared address {address:#x} is not visible to copies: no fence.proxy.async, nor "
+                    f"fence.mbarrier_init, came after thread {first} had initialised it")  # fmt: skip
+    return found
+
+
 def counted_by(cta: Cta, address: int) -> int:
     """The column of the copies that an mbarrier counts: their stamps are the phases that they end, from 1 on."""
     assert cta.clocks is not None

@@ -18,7 +18,7 @@ from girih.addressing.tensor_map import operands
 from tests.back.nvptx.ptx_machine.asynchronous import Barrier, Groups
 from tests.back.nvptx.ptx_machine.build import Draft, Reader, Step
 from tests.back.nvptx.ptx_machine.errors import Fault
-from tests.back.nvptx.ptx_machine.instructions.mbarriers import barrier_at, counted_by, each
+from tests.back.nvptx.ptx_machine.instructions.mbarriers import counted_by, counting, each
 from tests.back.nvptx.ptx_machine.layout import address_of
 from tests.back.nvptx.ptx_machine.memory import WINDOWS
 from tests.back.nvptx.ptx_machine.order.shadow import UNDER_WAY, Agent
@@ -83,7 +83,7 @@ def _load(draft: Draft, rank: int) -> Step:
         given = (one(r) for one in (target, at, barrier_address, *coordinates, *offsets))
         for thread, (to, address, place, *where) in zip(map(int, mask.index), each(mask, *given), strict=True):
             bound = _map(cta, address, rank, mode)
-            barrier = barrier_at(cta, place, thread)
+            barrier = counting(cta, place, thread)
             start, moved = where[: len(coordinates)], where[len(coordinates) :]
             if cta.asynchronous.order != "at_once":
                 _checked(cta, bound, mode, to, start, moved)
