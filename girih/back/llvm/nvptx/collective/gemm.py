@@ -43,9 +43,11 @@ from girih.ops.tile.memory import Alloca
 FACTOR_BYTES = 64 * 1024
 """The memory that factors are copied to whole."""
 
-_STAGES = 2
-"""The parts of the depth of a large product, of which one is multiplied while the next is on its way. With four the
-code is longer, and on an H200 slower."""
+_STAGES, _LONG_STAGES = 4, 2
+"""The parts of the depth of a large product, of which one is multiplied while the next is on its way; and those where a
+thread has so many sums that the code of more is too long (measured on an H200)."""
+
+_MANY_SUMS = 48
 
 _LEFT_BYTES = 8 * 1024
 """The shared memory that is left for what else a kernel shares."""
@@ -224,7 +226,8 @@ def _stages(product: SmallProduct, tiles: ProductTiling, factors: Sequence[Copie
     chunk, depth = depth_at_once(product.rows, product.columns, tiles.sums), product.rows.depth
     if chunk is None:
         return [depth]
-    step = -(-depth // (_STAGES * chunk)) * chunk
+    stages = _LONG_STAGES if tiles.sums > _MANY_SUMS else _STAGES
+    step = -(-depth // (stages * chunk)) * chunk
     return [*range(step, depth, step), depth]
 
 
