@@ -38,6 +38,11 @@ _COPIED_BYTES = 64
 """The bytes of factors that a thread of a small product copies."""
 
 _LEAST_THREADS = 4
+
+_NEIGHBOURS, _FEW_PRODUCTS, _PRODUCTS = 4, 256, 4096
+"""Targets that are the sums of so many products at least are computed by fragments: where four neighbours or more are
+copied at once, and where they are not. Smaller ones take fewer instructions by tiles of threads."""
+
 _TILES = 8
 """The tiles of 16 columns and 8 rows that a warp computes at once, four sums a thread each."""
 
@@ -124,9 +129,11 @@ def by_fragments(
 ) -> FragmentProduct | None:
     """The product of factors for a target, of elements of these types, where `ldmatrix` can read them; else None."""
     a, b, c = elements
-    if a != b or a not in (F16, BF16) or computing(c) != F32 or rows.depth % EDGE:
+    if a != b or a not in (F16, BF16) or computing(c) != F32:
         return None
-    if any(not one.along_depth and one.lines % EDGE for one in (rows, columns)):
+    runs = [one.depth if one.along_depth else one.lines for one in (rows, columns)]
+    least = _PRODUCTS if any(run % _NEIGHBOURS for run in runs) else _FEW_PRODUCTS
+    if rows.lines * columns.lines * rows.depth < least:
         return None
     rows, columns = (replace(one, size=a.size, for_fragments=True) for one in (rows, columns))
     return FragmentProduct(a, rows, columns, turned)
@@ -149,6 +156,10 @@ def write_fragments(code: CudaCode, product: FragmentProduct, target: ScaledTarg
     # Past registers, what is written in rows with gaps between takes longer (measured on an H200).
     quick = all(one.run == one.layout.pitch for one in factors) and may_come_in_stages(factors, threads)
     stages = [product.rows.depth] if quick else []
+    if product.rows.padded > product.rows.depth:
+        # What lies behind the depth is multiplied, too, and might be NaN.
+        _clear(code, memory, product.factor_bytes, threads)
+        code.barrier()
     copy(code, target.numbers, factors, threads, stages)
     if stages:
         wait_for_copies(code, 0)
@@ -157,6 +168,13 @@ def write_fragments(code: CudaCode, product: FragmentProduct, target: ScaledTarg
     _FragmentBlocks(code, product, _warp_of(code, memory), sums).write(warps)
     code.barrier()
     _StagedSums(code, product, target, w.at(memory, sums), threads).write()
+
+
+def _clear(code: CudaCode, memory: Val, bytes: int, threads: int) -> None:
+    """Let the threads fill memory, pieces of 16 bytes, with zeros."""
+    w, pieces = code.w, bytes // ACCESS
+    with w.loop(code.thread, pieces, threads) as loop:
+        w.store(zero("<4 x i32>"), w.at(memory, w.mul(loop.index, ACCESS)), ACCESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +256,7 @@ class _FragmentBlocks:
 
     def _sums(self, left: Val, right: Val) -> dict[_Key, Sequence[Val]]:
         """The sums of the tiles of a block by work-group and tile, of factors that begin at these places."""
-        w, depth = self.code.w, self.product.rows.depth
+        w, depth = self.code.w, self.product.rows.padded
         across, down = self.product.block
         keys = [(own, i, j) for own in range(self.warp.count) for i in range(across) for j in range(down)]
         sums = [zero("float")] * (4 * len(keys))
@@ -262,7 +280,7 @@ class _FragmentBlocks:
         short = replace(whole, shape="m16n8k8", pieces=1)
         found = list(sums)
         for begin in steps:
-            pieces = range(begin // EDGE, min(begin + steps.step, product.rows.depth) // EDGE)
+            pieces = range(begin // EDGE, min(begin + steps.step, product.rows.padded) // EDGE)
             instruction = whole if len(pieces) == whole.pieces else short
             a = self._read(left, product.columns, across * product.halves, pieces)
             b = self._read(right, product.rows, down, pieces)

@@ -28,8 +28,8 @@ EDGE = 8
 class FactorLayout:
     """A factor in shared memory: `lines` of `depth` elements of `size` bytes, neighbours along the depth or not.
 
-    With `for_fragments` there is room for whole matrices of `EDGE` lines, an even number of them if there are several,
-    and what is not neighbours is always an odd number of 16-byte pieces apart.
+    With `for_fragments` there is room for whole matrices of `EDGE` lines and steps, of lines for an even number of them
+    or for one, and what is not neighbours is always an odd number of 16-byte pieces apart.
     """
 
     lines: int
@@ -59,7 +59,12 @@ class FactorLayout:
     @property
     def elements(self) -> int:
         """How many elements there is room for."""
-        return self.pitch * (self._room if self.along_depth else self.depth)
+        return self.pitch * (self._room if self.along_depth else self.padded)
+
+    @property
+    def padded(self) -> int:
+        """The steps of the depth that there is room for."""
+        return -(-self.depth // EDGE) * EDGE if self.for_fragments else self.depth
 
     @property
     def _room(self) -> int:
