@@ -4,13 +4,14 @@ as they are.
 Threads load several pieces before they store the first one, so that many bytes are on their way at a time. What is
 copied as it is may go past registers (PTX ISA "cp.async"), and come in stages, so that a product begins with the first
 steps of its depth while the others are on their way. Where the number of pieces is no multiple of the number of
-threads, the last ones copy the last piece again: a branch would cost more. So all threads of the work-group must
-execute the copy, and nothing else may write there.
+threads, the last ones copy the last piece again through registers: a branch would cost more. So all threads of the
+work-group must execute the copy, and nothing else may write there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
@@ -197,13 +198,14 @@ def _begin_copies(code: CudaCode, factors: Sequence[CopiedFactor], threads: int,
         for one in factors:
             part = one.steps_of_depth(code, begin, end)
             count = part.wide
-            total = part.steps(count, threads)
-            for number in range(total):
-                piece = w.add(code.thread, number * threads)
-                if number == total - 1:
-                    piece = w.smaller(piece, part.runs[0] * part.runs[1] // count - 1)
-                source, goal = part.places(code, piece, count)
-                w.run(_COPY, goal, w.convert("addrspacecast", source, "ptr addrspace(1)"))
+            pieces = part.runs[0] * part.runs[1] // count
+            for first in range(0, pieces, threads):
+                piece = w.add(code.thread, first)
+                # No two copies may write one place before somebody has waited for them.
+                inside = w.compare("slt", piece, pieces)
+                with nullcontext() if first + threads <= pieces else w.when(inside):
+                    source, goal = part.places(code, piece, count)
+                    w.run(_COPY, goal, w.convert("addrspacecast", source, "ptr addrspace(1)"))
         w.run(_COMMIT)
 
 
