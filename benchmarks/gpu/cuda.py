@@ -49,8 +49,13 @@ def torch_on_cuda() -> Any | None:
     return torch if torch.cuda.is_available() else None
 
 
-def in_turns(torch: Any, functions: Mapping[str, Turn], sets: int, rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """The seconds of a call of each function, by round; calls go round the sets, and rounds begin with another one."""
+def in_turns(
+    torch: Any, functions: Mapping[str, Turn], sets: int, rounds: int = ROUNDS, seconds: float = TURN_SECONDS
+) -> dict[str, list[float]]:
+    """The seconds of a call of each function, by round; calls go round the sets, and rounds begin with another one.
+
+    A turn takes about `seconds`.
+    """
 
     def timed(call: Turn, count: int) -> float:
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -64,7 +69,7 @@ def in_turns(torch: Any, functions: Mapping[str, Turn], sets: int, rounds: int =
     counts = {}
     for name, call in functions.items():
         timed(call, sets)
-        counts[name] = max(sets, min(1000, int(TURN_SECONDS / max(timed(call, sets), 1e-9)) // sets * sets))
+        counts[name] = max(sets, min(1000, int(seconds / max(timed(call, sets), 1e-9)) // sets * sets))
     order = list(functions)
     found: dict[str, list[float]] = {name: [] for name in order}
     for _ in range(rounds):
