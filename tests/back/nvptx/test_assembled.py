@@ -22,7 +22,7 @@ pytestmark = needs_ptxas
 USUAL_ARCHITECTURE = "sm_90a"
 OLDEST, NEWEST = "sm_80", "sm_120a"
 
-SPILLING = {"attention": 160, "convolution": 256, "gemm_q4_0": 800, "gemm_q8_0": 3000}
+SPILLING = {"attention": 160, "convolution": 256}
 """Kernels of the library that may spill, and how many bytes at most, stored and loaded.
 
 Their texts have the tiles of other targets where nobody asks for this one; the tiles that it has are those of

@@ -42,12 +42,13 @@ KERNELS: dict[str, tuple[Callable[[], Any], str, int]] = {
     "gemm_tall_skinny": (lambda: kernels.gemm_tall_skinny(k=16, n=16, target=TARGET), "", 0),
     "attention": (lambda: kernels.attention(headdim=64, target=TARGET), "", 0),
     "attention bf16": (lambda: kernels.attention(headdim=64, type="bf16", target=TARGET), "m16n8k16", 0),
-    "gemm_q4_0": (lambda: kernels.gemm_q4_0(target=TARGET), "", 320),
+    "gemm_q4_0": (lambda: kernels.gemm_q4_0(target=TARGET), "", 0),
+    "gemm_q8_0": (lambda: kernels.gemm_q8_0(target=TARGET), "", 0),
 }
 """Kernels, the instruction in their PTX, and how many bytes may be spilled at most.
 
 Tiles of 64 x 64 sums take half of all registers; where such a kernel reads C it needs them twice, once for each tile.
-gemm_q4_0 holds 256 numbers a thread by its text: weights, their factors and sums.
+Weights that gemm_q4_0 and gemm_q8_0 decode are never in registers together.
 """
 
 
@@ -69,6 +70,18 @@ def test_numbers_stay_in_registers(name: str, tmp_path: Path) -> None:
     found = KernelResources.in_log(log, made.entry)
     assert found is not None
     assert max(found.spill_stores, found.spill_loads) <= most, log
+
+
+@pytest.mark.parametrize("name", ["q4_0", "q8_0"])
+def test_decoded_factors_inside_and_at_edges(name: str) -> None:
+    """Tiles of 64 rows and two blocks: one whole, one that lacks rows, and both once more that lack a block."""
+    random = np.random.default_rng(5)
+    weights = kernels.quantize(np.asfortranarray(random.normal(size=(70, 96)).astype(np.float32)), name)
+    x = np.asfortranarray(random.normal(size=(96, 3)).astype(np.float32))
+    found = np.zeros((70, 3), np.float32, order="F")
+    make = {"q4_0": kernels.gemm_q4_0, "q8_0": kernels.gemm_q8_0}[name]
+    PtxMachineKernel(make(target=TARGET).ir)((2, 1, 1), weights, x, found)
+    same(found, kernels.dequantize(weights, name) @ x, 1e-5)
 
 
 def test_tiles_of_products() -> None:

@@ -57,7 +57,13 @@ class TensorIndex:
         """The elements of `count` components whose rows and columns are given."""
         r = self.arithmetic(self.code.w, count)
         clipped, index = self._index(r, row, column)
-        return self._element(r, clipped, index)
+        span = [r.of(n) for n in self.layout.span]
+        places = [c.number for c in _unravel(r, _Bounded(index, 2**32), span, range(len(span)))]
+        return self._element(r, clipped, places, inside=False)
+
+    def inside(self, coordinates: Sequence[Real]) -> Element:
+        """The element of a component whose coordinates in the span are given, and which is inside of the tensor."""
+        return self._element(self.arithmetic(self.code.w, 1), integer(0, "i1"), coordinates, inside=True)
 
     def place(self, line: Operand, start: Operand, count: int, *, along_rows: bool) -> Element:
         """The elements of `count` neighbours from `start` on: along the rows, or along the columns."""
@@ -138,21 +144,21 @@ class TensorIndex:
 
     # --- coordinates ---------------------------------------------------------------------
 
-    def _element(self, r: Reals, clipped: Val, index: Real) -> Element:
+    def _element(self, r: Reals, clipped: Val, coordinates: Sequence[Real], *, inside: bool) -> Element:
         layout = self.layout
-        span = [r.of(n) for n in layout.span]
         outside = integer(0, "i1")
         element: Real = 0
         blocks, within = [], []
-        for position, c in enumerate(_unravel(r, _Bounded(index, 2**32), span, range(len(span)))):
+        for position, coordinate in enumerate(coordinates):
             size, block = r.of(layout.dimension[position]), r.of(layout.block_size[position])
-            place = self._moved(r, c.number, r.of(layout.offset[position]))
-            beyond = r.outside(place, 0, size)
-            if self.moves:
+            offset = r.of(layout.offset[position])
+            place = r.add(coordinate, offset) if inside else self._moved(r, coordinate, offset)
+            beyond = integer(0, "i1") if inside else r.outside(place, 0, size)
+            if self.moves and not inside:
                 place = r.select(beyond, _MOVES[layout.mode](r, place, size), place)
             number = r.quotient(place, block)
             blocks.append(number)
-            within.append(r.sub(place, r.mul(number, block)))
+            within.append(0 if block == 1 else r.rest(place, number, block))
             element = r.add(element, r.mul(number, r.of(layout.stride[position])))
             outside = r.either(outside, beyond)
         return Element(element, tuple(blocks), tuple(within), clipped, outside)
@@ -181,7 +187,7 @@ def _unravel(r: Reals, index: _Bounded, sizes: Sequence[Real], order: Sequence[i
         size = sizes[position]
         most = min(end, size) if isinstance(size, int) else end
         quotient = r.quotient(number, size)
-        found[position] = _Bounded(0 if size == 1 else r.sub(number, r.mul(quotient, size)), most)
+        found[position] = _Bounded(0 if size == 1 else r.rest(number, quotient, size), most)
         number = quotient
     return found
 

@@ -101,7 +101,11 @@ class Reals:
 
     def remainder(self, a: Real, b: Real) -> Real:
         """The remainder of a by b: the difference from the largest multiple of b that is not above a."""
-        return 0 if b == 1 else self.sub(a, self.mul(self.quotient(a, b), b))
+        return 0 if b == 1 else self.rest(a, self.quotient(a, b), b)
+
+    def rest(self, a: Real, quotient: Real, b: Real) -> Real:
+        """What a number that is not negative has beyond its `quotient` by b times b."""
+        return self.sub(a, self.mul(quotient, b))
 
     def smaller(self, a: Real, b: Real) -> Real:
         """The smaller of two numbers."""

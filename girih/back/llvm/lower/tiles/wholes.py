@@ -43,6 +43,12 @@ class WholeNumbers(Reals):
         below = w.compare("slt", w.sub(dividend, w.mul(found, divisor)), 0)
         return w.select(below, w.sub(found, 1), found)
 
+    def rest(self, a: Real, quotient: Real, b: Real) -> Real:
+        if isinstance(a, Val) and isinstance(b, int) and b & (b - 1) == 0:
+            # LLVM knows then which bits are zero, and that neighbours are in one block.
+            return self.w.binary("and", a, b - 1)
+        return super().rest(a, quotient, b)
+
     def compare(self, predicate: str, a: Real, b: Real) -> Val:
         if isinstance(a, int) and isinstance(b, int):
             return super().compare(predicate, a, b)

@@ -76,6 +76,16 @@ class DealtMode:
             return integer(0, "i32")
         return w.add(w.mul(own, integer(self.chunk, "i32")), integer(self.begin(number), "i32"))
 
+    def place_of(self, code: OneLaneCode, own: Val, number: Val) -> Val:
+        """The place of the row or column, an i32, that the holder `own` has under a number, an i32 of a loop."""
+        w = code.w
+        if self.shared:
+            return integer(0, "i32")
+        within = w.binary("and", number, integer(self.chunk - 1, "i32"))
+        block = w.sub(number, within)
+        first = w.add(w.mul(own, integer(self.chunk, "i32")), w.mul(block, integer(self.holders, "i32")))
+        return w.add(first, within)
+
     def exists(self, code: OneLaneCode, own: Val, number: int) -> Val | None:
         """Whether that row or column is no padding; None where it is none for certain."""
         last = self.begin(number) + (self.holders - 1) * self.chunk
@@ -116,6 +126,18 @@ class FragmentLayout:
         places = self.groups.place(code, group, outer), self.threads.place(code, thread, inner)
         row, column = places[::-1] if self.turned else places
         exists = code.w.both(self.groups.exists(code, group, outer), self.threads.exists(code, thread, inner))
+        return Position(row, column, exists)
+
+    def position_of(self, code: OneLaneCode, outer: Val, inner: Val) -> Position:
+        """The place of the component with two numbers, i32 that loops count: of the groups' mode and the threads'."""
+        w = code.w
+        places, exists = [], None
+        for mode, own, number in ((self.groups, group_of(code), outer), (self.threads, thread_of(code), inner)):
+            place = mode.place_of(code, own, number)
+            places.append(place)
+            if not mode.shared and mode.padded != mode.extent:
+                exists = w.both(exists, w.compare("ult", place, integer(mode.extent, "i32")))
+        row, column = places[::-1] if self.turned else places
         return Position(row, column, exists)
 
     def owned(self, code: OneLaneCode) -> Val | None:

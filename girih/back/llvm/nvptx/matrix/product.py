@@ -12,19 +12,23 @@ have the only row (or column) of the result. What is padding along the depth cou
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from girih.back.llvm.emit.text import Val, integer, stored_bytes, wide, zero
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, matrix_type, together
+from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, Parts, matrix_type, together
+from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside
 from girih.back.llvm.lower.one_lane.matrix.staging import MOST_SHARED
 from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.values import memory_type, register
 from girih.back.llvm.nvptx.matrix.choice import factor_types, multiply_instructions, sums_type
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
+from girih.back.llvm.nvptx.matrix.decoded import DecodedFragments
 from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction
 from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, DealtMode, group_of, thread_of
 from girih.back.llvm.nvptx.matrix.values import cast_in_place
+from girih.ir.core import Value
 from girih.ir.types import EIGHT_BIT_FLOATS, CoopMatrix, Number
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 
@@ -40,10 +44,14 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
     """The product of two matrices plus a third one."""
     result = matrix_type(op.result)
     together(code, op, result)
-    a, b, c = (fragments(code, one) for one in (op.a, op.b, op.c))
-    a, b = (cast_in_place(code, one, type) for one, type in zip((a, b), factor_types(op), strict=True))
-    c = _cast(code, c, sums_type(op))
+    c = _cast(code, fragments(code, op.c), sums_type(op))
     instructions = multiply_instructions(code.function, op, code.capability)
+    factors = [_factor(code, value, type) for value, type in zip((op.a, op.b), factor_types(op), strict=True)]
+    if any(isinstance(one, DecodedFragments) for one in factors):
+        sums = _NumberByNumber(code, *factors).added(c)
+        code.set(op.result, _cast(code, Fragments(c.type, tuple(sums)), result.component))
+        return
+    a, b = (one for one in factors if isinstance(one, Fragments))
     if a.layout.threads.shared:
         sums = _ColumnByRow(code, a, b).added(c, equal=isinstance(code.env[op.b], EqualComponents))
     elif instructions:
@@ -54,15 +62,28 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
     code.set(op.result, found)
 
 
+Factor = Fragments | DecodedFragments
+
+
+def _factor(code: FragmentCode, value: Value, type: CoopMatrix) -> Factor:
+    held = code.env[value]
+    return held if isinstance(held, DecodedFragments) else cast_in_place(code, fragments(code, value), type)
+
+
 def _cast(code: FragmentCode, m: Fragments, component: Number) -> Fragments:
     return cast_in_place(code, m, CoopMatrix(component, *m.type.shape, m.type.use, m.type.scope))
 
 
-class _FragmentProduct:
+_Some = TypeVar("_Some", Fragments, Factor)
+
+
+class _FragmentProduct(Generic[_Some]):
     """Two factors; `rows` of the first one and `columns` of the second one are those of a thread's group."""
 
-    def __init__(self, code: FragmentCode, a: Fragments, b: Fragments) -> None:
-        self.code, self.a, self.b = code, a, b
+    def __init__(self, code: FragmentCode, a: _Some, b: _Some) -> None:
+        self.code = code
+        self.a: _Some = a
+        self.b: _Some = b
         self.rows: DealtMode = a.layout.groups
         self.columns: DealtMode = b.layout.groups
         self.depth: DealtMode = a.layout.threads
@@ -91,7 +112,7 @@ def multiplied_and_added(code: FragmentCode, total: Number, a: Val, b: Val, c: V
 # --- a column by a row -------------------------------------------------------------------------
 
 
-class _ColumnByRow(_FragmentProduct):
+class _ColumnByRow(_FragmentProduct[Fragments]):
     """A product of a depth of 1: each thread has the rows that it needs, and gets the columns from other groups."""
 
     def added(self, c: Fragments, *, equal: bool) -> list[Val]:
@@ -122,7 +143,7 @@ class _ColumnByRow(_FragmentProduct):
 # --- by mma ------------------------------------------------------------------------------------
 
 
-class _ByFragments(_FragmentProduct):
+class _ByFragments(_FragmentProduct[Fragments]):
     """A product of factors that are fragments of an instruction."""
 
     def __init__(
@@ -199,7 +220,7 @@ class _ByFragments(_FragmentProduct):
 # --- number by number --------------------------------------------------------------------------
 
 
-class _NumberByNumber(_FragmentProduct):
+class _NumberByNumber(_FragmentProduct[Factor]):
     """A product of numbers in shared memory: a row of it for each place along the depth, of a column of the left factor
     and then a row of the right one, each in the order in which threads read it."""
 
@@ -228,30 +249,74 @@ class _NumberByNumber(_FragmentProduct):
         base = w.at(base, w.mul(w.value(code.subgroup), room * self.size)) if code.geometry.subgroups > 1 else base
         code.subgroup_barrier()
         for m, mode, begin in ((self.a, self.rows, 0), (self.b, self.columns, self.left)):
+            if isinstance(m, DecodedFragments):
+                self._decode(base, m, mode, begin, range(first, end))
+                continue
             for number in range(first, end):
-                self._put(base, m, mode, begin, number, number - first)
+                held = [m.part(code, outer * self.depth.count + number) for outer in range(mode.count)]
+                self._put(base, m.type.component, mode, begin, (integer(number, "i32"), first), integer(0, "i32"), held)
         code.subgroup_barrier()
         with w.loop(0, places, 1, sums) as loop:
             line = w.at(base, w.mul(loop.index, self.width * self.size))
             loop.following = self._multiplied(line, list(loop.values))
         sums[:] = loop.results
 
-    def _put(self, base: Val, m: Fragments, mode: DealtMode, begin: int, number: int, place: int) -> None:
-        """Put what the thread has at a number along the depth of all rows, or columns, of a factor."""
+    def _decode(self, base: Val, m: DecodedFragments, mode: DealtMode, begin: int, numbers: range) -> None:
+        """Put what the thread has at some numbers along the depth of a factor that is decoded here."""
         code, w = self.code, self.code.w
-        there = self.depth.exists(code, thread_of(code), number)
+        many = self._at_once(mode.count)
+
+        def put(number: Val, outer: Val, *, inside: bool) -> None:
+            places = [m.layout.position_of(code, w.add(outer, integer(k, "i32")), number) for k in range(many)]
+            held = [m.component(at, inside=inside) for at in places]
+            self._put(base, m.type.component, mode, begin, (number, numbers.start), outer, held)
+
+        def unquestioned() -> list[Val]:
+            with w.loop(0, mode.count, many) as lines:
+                outer = self._below(lines.index, mode.count)
+                for number in numbers:
+                    put(integer(number, "i32"), outer, inside=True)
+            return []
+
+        def careful() -> list[Val]:
+            with w.loop(0, mode.count, many) as lines, w.loop(numbers.start, numbers.stop) as line:
+                outer, number = self._below(lines.index, mode.count), self._below(line.index, self.depth.count)
+                put(number, outer, inside=False)
+            return []
+
+        with agreed_outside(code, m.tensor.op, m.type):
+            inside = m.inside
+            if inside.literal is None:
+                w.either(inside, unquestioned, careful, rare=True)
+            else:
+                (unquestioned if inside.literal else careful)()
+
+    def _below(self, counter: Val, end: int) -> Val:
+        """A counter as an i32, of which LLVM knows that it is below `end`, where that is a power of two."""
+        held = self.code.w.convert("trunc", counter, "i32")
+        return held if end & (end - 1) else self.code.w.binary("and", held, integer(end - 1, "i32"))
+
+    def _put(
+        self, base: Val, component: Number, mode: DealtMode, begin: int, depth: tuple[Val, int], outer: Val,
+        parts: Sequence[Parts],
+    ) -> None:  # fmt: skip
+        """Put components at a number along the depth, and the first of a piece, of rows or columns from `outer` on."""
+        code, w = self.code, self.code.w
+        number, first = depth
+        place = self.depth.place_of(code, thread_of(code), number)
+        padded = self.depth.padded != self.depth.extent
+        there = w.compare("ult", place, integer(self.depth.extent, "i32")) if padded else None
         held = []
-        for outer in range(mode.count):
-            part = m.part(code, outer * self.depth.count + number)
-            (one,) = casts.cast(w, code.features, m.type.component, self.total, part)
+        for part in parts:
+            (one,) = casts.cast(w, code.features, component, self.total, part)
             held.append(one if there is None else w.select(there, one, zero(self.type)))
-        line = w.add(thread_of(code), integer(THREADS * place, "i32"))
+        line = w.add(thread_of(code), w.mul(w.sub(number, integer(first, "i32")), integer(THREADS, "i32")))
         where = w.add(w.mul(line, integer(self.width, "i32")), integer(begin, "i32"))
         if not mode.shared:
             where = w.add(where, w.mul(group_of(code), integer(mode.count, "i32")))
-        address = w.at(base, w.mul(w.convert("zext", where, "i64"), self.size))
-        many = self._at_once(mode.count)
-        for start in range(0, mode.count, many):
+        address = w.at(base, w.mul(w.convert("zext", w.add(where, outer), "i64"), self.size))
+        many = self._at_once(len(held))
+        for start in range(0, len(held), many):
             w.store(w.join(held[start : start + many]), w.at(address, start * self.size), many * self.size)
 
     def _at_once(self, count: int) -> int:

@@ -8,7 +8,7 @@ from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix import blocked, tensor
 from girih.back.llvm.lower.one_lane.matrix.meetings import in_both_forms
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
-from girih.back.llvm.nvptx.matrix import components, memory, product, reduce, regions, values
+from girih.back.llvm.nvptx.matrix import components, decoded, memory, product, reduce, regions, values
 from girih.back.llvm.nvptx.matrix.choice import choose_fragments
 from girih.back.llvm.nvptx.matrix.fragments import FragmentMatrices
 from girih.facts.remarks import Remarks, matrices_in_arrays
@@ -17,7 +17,7 @@ from girih.ir.core import Function
 FRAGMENTS: Lowerings[Any] = (
     Lowerings[Any]()
     .joined(values.LOWERINGS, product.LOWERINGS, reduce.LOWERINGS, regions.LOWERINGS, components.LOWERINGS)
-    .joined(memory.ELEMENTS, blocked.LOWERINGS, tensor.LOWERINGS)
+    .joined(memory.ELEMENTS, blocked.LOWERINGS, tensor.LOWERINGS.replaced(decoded.LOWERINGS))
 )
 """How fragments are lowered."""
 

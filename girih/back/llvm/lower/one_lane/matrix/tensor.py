@@ -4,6 +4,7 @@ moves what it holds, component by component, by the formulas of the specificatio
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from girih.back.llvm.emit.text import Val
@@ -26,7 +27,7 @@ from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.lower.one_lane.matrix.memory import filled, load_parts, shared_memory, store_parts, taken
 from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside, called, number_of, region_weight
 from girih.back.llvm.lower.tensor_index import Element
-from girih.back.llvm.lower.tensor_reals import Arithmetic
+from girih.back.llvm.lower.tensor_reals import Arithmetic, Real
 from girih.back.llvm.lower.tensor_values import LayoutHeld, ViewHeld, shared_layout, shared_view
 from girih.back.llvm.lower.tiles.checks import check, is_legal
 from girih.back.llvm.lower.tiles.tensor import TensorOp, TensorTile, base_of, clamp_parts
@@ -57,10 +58,21 @@ class PrivateTensorTile(TensorTile):
 
     arithmetic: ClassVar[Arithmetic] = WholeNumbers
 
-    def element(self, at: Position) -> Element:
-        """The element of a component."""
-        w = self.code.w
-        return self.index.at(w.convert("zext", at.row, "i64"), w.convert("zext", at.column, "i64"), 1)
+    def element(self, at: Position, *, inside: bool = False) -> Element:
+        """The element of a component, which may be known to be `inside` of the tensor."""
+        w, one = self.code.w, self.one
+        places = [w.convert("zext", place, "i64") for place in (at.row, at.column)]
+        if not inside or self.digits is None:
+            return self.index.at(places[0], places[1], 1)
+        coordinates: list[Real] = []
+        for digits in self.digits:
+            total: Real = 0
+            for digit in digits:
+                quotient = one.quotient(places[digit.axis], digit.divisor)
+                number = quotient if digit.whole else one.remainder(quotient, digit.count)
+                total = one.add(total, one.mul(number, digit.weight))
+            coordinates.append(total)
+        return self.index.inside(coordinates)
 
     def there(self, found: Element, at: Position) -> Val | None:
         """Whether a component has an element in memory; None if it has one for certain."""
@@ -122,8 +134,7 @@ def _shared_view(code: OneLaneCode, op: TensorOp, value: Value, held: ViewHeld) 
 def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
     """Lower a load: components come from memory or a block, or are the clamp value, or those of `init`."""
     type = matrix_type(op.result)
-    block = op.block_type if isinstance(op.block_type, MemRef) else None
-    tensor = shared_tensor(code, op, type, type.component.size if block is None else block_bytes(block))
+    tensor = shared_tensor(code, op, type, unit_of(op))
     if not is_legal(tensor):
         release(code, op)
         code.set(op.result, EqualComponents(type, zero_parts(type.component)))
@@ -131,10 +142,9 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
     check(tensor)
     before = matrix(code, op.init)
     into = None if isinstance(before, OwnMatrix) else result_arrays(code, op, op.result)
-    one = _reader(tensor, op, before)
     weight = _WEIGHT + (0 if op.body is None else region_weight(op.body))
     with agreed_outside(code, op, type):
-        result = filled(code, op.result, lambda _: None, one, into=into, weight=weight)
+        result = filled(code, op.result, lambda _: None, partial(loaded, tensor, before), into=into, weight=weight)
     release(code, op)
     code.set(op.result, result)
 
@@ -149,31 +159,39 @@ def component_reader(code: OneLaneCode, op: CooperativeMatrixLoadTensor, before:
     Nothing is checked. What an illegal layout or view gives is zero.
     """
     type = matrix_type(op.result)
-    block = op.block_type if isinstance(op.block_type, MemRef) else None
-    tensor = shared_tensor(code, op, type, type.component.size if block is None else block_bytes(block))
+    tensor = shared_tensor(code, op, type, unit_of(op))
     if not is_legal(tensor):
         return lambda at, component: zero_parts(type.component)
-    return _reader(tensor, op, before)
+    return partial(loaded, tensor, before)
 
 
-def _reader(tensor: PrivateTensorTile, op: CooperativeMatrixLoadTensor, before: Matrix) -> ComponentReader:
-    code = tensor.code
+def block_of(op: CooperativeMatrixLoadTensor) -> MemRef | None:
+    """The type of the blocks that a load decodes; None where it decodes nothing."""
+    return op.block_type if isinstance(op.block_type, MemRef) else None
 
-    def one(at: Position, component: Val) -> Parts:
-        found = tensor.element(at)
-        there = tensor.there(found, at)
 
-        def get() -> Parts:
-            if op.body is None:
-                return load_parts(code, tensor.type.component, tensor.address(found))
-            return _decoded(code, op, tensor, found, at)
+def unit_of(op: CooperativeMatrixLoadTensor) -> int:
+    """The bytes from a component, or block, of the tensor of a load to the next."""
+    block = block_of(op)
+    return matrix_type(op.result).component.size if block is None else block_bytes(block)
 
-        def other() -> Parts:
-            return _without_element(tensor, found, before, component)
 
-        return get() if there is None else tuple(code.w.either(there, get, other))
+def loaded(tensor: PrivateTensorTile, before: Matrix, at: Position, component: Val, *, inside: bool = False) -> Parts:
+    """A component of a load; where the whole tile is `inside` of the tensor, nothing is asked of it."""
+    code, op = tensor.code, tensor.op
+    assert isinstance(op, CooperativeMatrixLoadTensor)
+    found = tensor.element(at, inside=inside)
+    there = at.exists if inside else tensor.there(found, at)
 
-    return one
+    def get() -> Parts:
+        if block_of(op) is None:
+            return load_parts(code, tensor.type.component, tensor.address(found))
+        return _decoded(code, op, tensor, found, at)
+
+    def other() -> Parts:
+        return _without_element(tensor, found, before, component)
+
+    return get() if there is None else tuple(code.w.either(there, get, other))
 
 
 def _without_element(tensor: PrivateTensorTile, found: Element, before: Matrix, component: Val) -> Parts:
