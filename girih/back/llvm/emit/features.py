@@ -15,5 +15,7 @@ class Features:
     """Fused multiplication and addition in hardware: FMA3 on x86, always on AArch64."""
     f16_in_vectors: bool = False
     """Whether the instructions for these conversions are of vectors alone, as F16C's are."""
+    bf16: bool = False
+    """Whether numbers are rounded to `bfloat` by an instruction."""
     narrows: bool = True
     """Whether a conversion to `half` and back rounds: some compilers of shaders take such a pair away."""

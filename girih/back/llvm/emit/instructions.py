@@ -147,9 +147,12 @@ class Instructions(FunctionText):
         """
         return None
 
-    def native_power_of_two(self, x: Val) -> Val | None:
-        """2^x of floats by an instruction, to about 22 bits, zero where that is no normal number; None without one."""
-        return None
+    has_powers_of_two = False
+    """Whether the machine has an instruction for powers of 2 in `float`, which `near_power_of_two` writes."""
+
+    def near_power_of_two(self, x: Val) -> Val:
+        """2^x of floats, within 2 ulp where that is a normal number."""
+        raise NotImplementedError("a machine without an instruction for powers of 2")
 
     def once_written(self, name: str, x: Val, body: Callable[[Val], Val]) -> Val:
         """What a body gives for a value; writers that have functions write it once."""

@@ -23,7 +23,7 @@ _IN_REGISTER = 8
 def round_to(w: Writer, features: Features, type: Number, x: Val) -> Val:
     """A `float` rounded to nearest even to `bf16` or `f16`; a number of another type is unchanged."""
     if type == BF16:
-        return _round_bf16(w, x)
+        return _round_bf16(w, features, x)
     if type == F16:
         return _round_f16(w, features, x)
     return x
@@ -59,7 +59,10 @@ def _real(value: float, like: Val) -> Val:
     return floating(value, wide("float", lanes(like.type)))
 
 
-def _round_bf16(w: Writer, x: Val) -> Val:
+def _round_bf16(w: Writer, features: Features, x: Val) -> Val:
+    if features.bf16:
+        word = w.convert("bitcast", w.convert("fptrunc", x, "bfloat"), wide("i16", lanes(x.type)))
+        return from_memory(w, features, BF16, word)
     held = pattern(w, x)
     last = w.binary("and", w.binary("lshr", held, _same(16, x)), _same(1, x))
     rounded = w.add(w.add(held, last), _same(0x7FFF, x))
