@@ -68,6 +68,7 @@ OTHERS: tuple[Call, ...] = (
     *((f"llvm.nvvm.redux.sync.{name}", "i32", ("i32", "i32")) for name in ("add", "min", "max", "and", "or", "xor")),
     ("llvm.nvvm.exit", "void", ()),
     ("llvm.nvvm.ex2.approx.ftz.f", "float", ("float",)),
+    ("llvm.nvvm.vote.all.sync", "i1", ("i32", "i1 true")),
 )
 
 

@@ -84,7 +84,7 @@ class Writer(MemoryInstructions):
             # Unseen by LLVM's reduction of strength, which takes cubic time in loops and gains nothing here.
             moved = self.opaque(moved)
             last = self._block
-            self.jump(head)
+            self.once_more(head)
             pairs = [(index, first, moved), *zip(values, carried, opened.following, strict=True)]
             for number, (phi, entering, again) in enumerate(pairs):
                 self._out[phis + number] = (
@@ -92,6 +92,10 @@ class Writer(MemoryInstructions):
                 )
         self.label(leave)
         opened.results = values_after(values, self.level)
+
+    def once_more(self, head: str) -> None:
+        """End the last block of a loop that counts by going to its first one."""
+        self.jump(head)
 
     def repeat(
         self,

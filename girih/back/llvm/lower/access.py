@@ -75,16 +75,13 @@ def locate(code: KernelCode, op: Op, memref: MemRefHeld, indices: Sequence[core.
     """The place of the elements that work-items access; every index is checked."""
     found = [code.index(i) for i in indices]
     check_null(code, op, memref)
-    offset: Extent = addresses.as_extent(memref.offset)
-    for number, stride in enumerate(memref.strides):
-        step = addresses.multiply(code.w, addresses.as_extent(found[number]), stride, code.lanes)
-        offset = addresses.add(code.w, offset, step, code.lanes)
+    offset = code.offset_of(memref, found)
     if code.checks:
         _check_bounds(code, op, memref, found)
     unknown = any(held.linear is not None and not isinstance(s, int)
                   for held, s in zip(found, memref.strides, strict=True))  # fmt: skip
     near = _near(code, memref, found)
-    return ElementPlace(memref.pointer, as_scalar(offset), memref.element, near, memref.name, unknown)
+    return ElementPlace(memref.pointer, offset, memref.element, near, memref.name, unknown)
 
 
 _LONGEST_RUN = 128

@@ -27,6 +27,7 @@ from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.machine import Executing
 from girih.back.llvm.lower.sites import MOST_VALUES, Site
+from girih.back.llvm.numbers import addresses
 from girih.back.llvm.numbers.values import GroupHeld, MemRefHeld, Scalar, index, natural, parts_of, register
 from girih.diagnostics import CompileError
 from girih.facts.findings import FindingWords
@@ -283,6 +284,14 @@ class KernelCode(Executing):
         """The parts of the number zero in `count` lanes."""
         part = zero(wide(register(type), count))
         return (part, part) if type in PARTS else (part,)
+
+    def offset_of(self, memref: MemRefHeld, indices: Sequence[Scalar]) -> Scalar:
+        """How many elements behind its pointer a memref has those at some indices."""
+        offset: addresses.Extent = addresses.as_extent(memref.offset)
+        for held, stride in zip(indices, memref.strides, strict=True):
+            step = addresses.multiply(self.w, addresses.as_extent(held), stride, self.lanes)
+            offset = addresses.add(self.w, offset, step, self.lanes)
+        return addresses.as_scalar(offset)
 
     # --- checks --------------------------------------------------------------------------
 

@@ -245,7 +245,7 @@ def in_versions(code: KernelCode, op: For | Foreach, write: Callable[[], None]) 
         with code.at(inside=certain, doubtful=frozenset(decided.indices), versioned=True):
             return version()
 
-    merged = code.w.either(decided.condition(code.w), fast, careful, rare=True)
+    merged = code.w.either(code.chosen(op, decided.condition(code.w)), fast, careful, rare=True)
     bind(code, op.results, carriers, regroup(merged, like[0]))
 
 
@@ -337,16 +337,60 @@ def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None)
     end, distance = _positive_step(code, op, end, first, distance)
     groups = _carry_in(code, op, carriers)
     overflows = narrow == "i64" and distance.literal != 1
-    with w.loop(first, end, distance, flat(groups), saturate=overflows) as loop:
-        counter = w.convert("trunc", loop.index, narrow)
-        code.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound_of(code.scalar(op.start), end)))
-        bind(code, op.carried, carriers, regroup(loop.values, groups))
-        code.region(op.body)
-        following = enter(code, carriers, yielded(code, op.body)) if op.carried else []
-        loop.following = flat(following)
+    bound = bound_of(code.scalar(op.start), end)
+
+    def count(index: Val) -> None:
+        counter = w.convert("trunc", index, narrow)
+        code.set(op.variable, Scalar(number_type(op.variable), (counter,), below=bound))
+
+    def iteration(values: Sequence[Val], body: Region) -> list[Val]:
+        bind(code, op.carried, carriers, regroup(values, groups))
+        code.region(body)
+        return flat(enter(code, carriers, yielded(code, op.body))) if op.carried else []
+
+    first, entering = _several(code, op, (first, end, distance), flat(groups), count, iteration)
+    with w.loop(first, end, distance, entering, saturate=overflows) as loop:
+        count(loop.index)
+        loop.following = iteration(loop.values, op.body)
     bind(code, op.results, carriers, regroup(loop.results, groups))
     if not any(isinstance(v.type, CoopMatrix) for v in op.results):
         code.frame.used = used
+
+
+def _several(
+    code: KernelCode,
+    op: For,
+    counted: tuple[Val, Val, Val],
+    entering: list[Val],
+    count: Callable[[Val], None],
+    iteration: Callable[[Sequence[Val], Region], list[Val]],
+) -> tuple[Val, list[Val]]:
+    """Write a loop of several iterations each, where the machine wants that: the counter behind it, and the values.
+
+    What stands first in the body is written for all of them, then what is left.
+    """
+    w, (first, end, distance) = code.w, counted
+    at_once, early = code.iterations_at_once(op)
+    steps = (distance.literal or 0) * at_once
+    if at_once == 1 or steps <= 0:
+        return first, entering
+    # What is below the end by so many steps has as many successors.
+    trips = w.binary("udiv", w.sub(end, first), integer(steps))
+    trips = w.select(w.compare("slt", first, end), trips, integer(0))
+    beginning, rest = (Region(op.body.kind, ops) for ops in (op.body.ops[:early], op.body.ops[early:]))
+    made = [op.variable, *(value for one in beginning.ops for value in one.results)]
+    with w.loop(0, trips, 1, entering) as loop:
+        values, begin = list(loop.values), w.add(first, w.mul(loop.index, steps))
+        found: list[dict[Value, Held]] = []
+        for number in range(at_once):
+            count(w.add(begin, w.mul(distance, number)))
+            code.region(beginning)
+            found.append({value: code.env[value] for value in made})
+        for one in found:
+            code.env.update(one)
+            values = iteration(values, rest)
+        loop.following = values
+    return w.add(first, w.mul(trips, steps)), list(loop.results)
 
 
 def bound_of(start: Scalar, stop: Val) -> Val | None:

@@ -30,6 +30,7 @@ from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.numbers.values import Scalar
 from girih.ir.core import Op
+from girih.ops.tile.control import For
 from girih.ops.tile.memory import Scope
 
 
@@ -43,9 +44,25 @@ class Executing(ABC):
     def features(self) -> Features:
         """The conversions of numbers for which the machine has instructions."""
 
+    @property
+    def checks_delay(self) -> bool:
+        """Whether what stands behind a check waits for it: no load of a later iteration is under way before it."""
+        return False
+
     @abstractmethod
     def writes_versions(self, loop: Op) -> bool:
         """Whether a loop may become two, with checks and without, of which a branch of this machine takes one."""
+
+    def chosen(self, loop: Op, condition: Val) -> Val:
+        """The condition on which a version of a loop is taken, where threads that meet in it need the same one."""
+        return condition
+
+    def iterations_at_once(self, loop: For) -> tuple[int, int]:
+        """How many iterations of a loop are written together: LLVM does not do that where threads meet.
+
+        The second number says how many instructions of each, the first ones, stand before the others of all of them.
+        """
+        return 1, 0
 
     # --- where ---------------------------------------------------------------------------
 

@@ -33,7 +33,8 @@ LONGEST = 80
 """The number of instructions of the longest loop that is written twice."""
 
 _WORTH = 8
-"""A loop is written twice if it has a check that costs something for so many of its instructions."""
+"""A loop is written twice if it has a check that costs something for so many of its instructions; on machines where
+what follows waits for checks, if it has any."""
 
 MOST_CONDITIONS = 24
 """The number of comparisons that are made in front of a loop at most."""
@@ -101,7 +102,11 @@ def decide(code: KernelCode, op: CountedLoop) -> Decided | None:
     again: Callable[[], None] | None = decided.again
     if decided.indices and op in nests.with_matrices:
         again = code.lowerings.written_again(code, op)
-    if again is None or decided.count > MOST_CONDITIONS or decided.saved * _WORTH < weight:
+    if (
+        again is None
+        or decided.count > MOST_CONDITIONS
+        or decided.saved * (weight if code.checks_delay else _WORTH) < weight
+    ):
         decided = Decided(certain=decided.certain)
     else:
         decided.again = again
@@ -227,6 +232,8 @@ class LoopFacts:
 
     def _is_cheap(self, access: FoundAccess) -> bool:
         """Whether a check is one comparison for many work-items: their counters stay below one bound."""
+        if self.code.checks_delay:
+            return False
         around = [self.loop, *(op for op, _ in access.within(self.loop))]
         together = self.code.place.kind is RegionKind.SPMD or any(isinstance(op, Foreach) for op in around)
         made = self.nests.made

@@ -14,10 +14,11 @@ from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.nvptx.assemble import ptx_of
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.changing import changing_parameters
 from girih.back.llvm.nvptx.machine.code import CudaCode, array_begin
 from girih.back.llvm.nvptx.machine.kernel import USUAL, CudaVariant, PtxKernel
 from girih.back.llvm.nvptx.machine.names import entry_name
-from girih.back.llvm.nvptx.machine.pointers import changing_parameters, declared_pointer, pointer_slots, take_pointers
+from girih.back.llvm.nvptx.machine.pointers import declared_pointer, pointer_slots, take_pointers
 from girih.back.llvm.nvptx.machine.sizes import geometry_for
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.matrix.table import with_matrices

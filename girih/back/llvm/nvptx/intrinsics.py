@@ -14,7 +14,7 @@ fptosi.sat fptoui.sat memcpy memmove memset assume lifetime.start lifetime.end e
 vector.reduce.add vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor
 vector.reduce.smin vector.reduce.smax vector.reduce.umin vector.reduce.umax scmp ucmp is.fpclass
 nvvm.read.ptx.sreg nvvm.barrier.cta.sync.aligned nvvm.bar.warp.sync nvvm.shfl.sync nvvm.redux.sync
-nvvm.ldmatrix.sync nvvm.cp.async nvvm.exit nvvm.ex2.approx.ftz
+nvvm.ldmatrix.sync nvvm.cp.async nvvm.exit nvvm.ex2.approx.ftz nvvm.vote.all.sync
 """
 
 GENERAL = frozenset(f"llvm.{name}" for name in _NAMES.split())

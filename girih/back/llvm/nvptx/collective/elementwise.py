@@ -7,6 +7,7 @@ several pieces before it writes the first one, so that enough bytes are on their
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.collective.views import View
@@ -27,7 +28,7 @@ from girih.lazy_dataclass import dataclass
 MOST_BYTES = 32
 """The bytes of a piece of the widest elements, where others are narrower."""
 
-_BATCH = 4
+_BATCH = 2
 """How many pieces a thread reads before it writes."""
 
 Result = Callable[[list[Val], int], Val]
@@ -68,9 +69,17 @@ def pointwise(
     if target.atomic or not suits(*every) or len(target.view.shape) not in (1, 2):
         otherwise()
         return
-    if any(view.strides[0] != 1 for view in wide):
+    if any(isinstance(view.strides[0], int) and view.strides[0] != 1 for view in wide):
         otherwise()
         return
+    near: Val | None = None
+    for view in wide:
+        if not isinstance(view.strides[0], int):
+            near = code.w.both(near, code.w.compare("eq", view.strides[0], integer(1)))
+    target = replace(target, view=_of_neighbours(target.view))
+    operands = [replace(one, view=_of_neighbours(one.view)) if one.is_wide else one for one in operands]
+    wide = [target.view, *(one.view for one in operands if one.is_wide)]
+    every = [target.view, *(one.view for one in operands)]
     flat = all(_is_dense(view) for view in wide) and len(wide) == len(every)
     if flat:
         target, operands = _flattened(target), [PointwiseOperand(_line(one.view)) for one in operands]
@@ -80,7 +89,7 @@ def pointwise(
     if isinstance(target.view.shape[0], int) and target.view.shape[0] < count:
         otherwise()
         return
-    aligned: Val | None = None
+    aligned = near
     for view in wide:
         aligned = code.w.both(aligned, is_aligned(code, view, count))
 
@@ -91,6 +100,11 @@ def pointwise(
 
     nest = _PieceLoops(code, target, piece, count)
     in_two_ways(code, aligned, nest.write, otherwise)
+
+
+def _of_neighbours(view: View) -> View:
+    """The view of memory whose elements along the first mode are neighbours."""
+    return replace(view, strides=(1, *view.strides[1:]))
 
 
 def _is_dense(view: View) -> bool:
@@ -164,5 +178,6 @@ class _PieceLoops:
             for held, place in made:
                 store_piece(self.target, held, place, self.count)
         with w.loop(w.add(full, first), stop, step) as loop:
+            self.code.writer.note_few()
             held, place = self.piece(index(loop.index), self.count)
             store_piece(self.target, held, place, self.count)

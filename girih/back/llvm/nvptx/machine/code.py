@@ -5,32 +5,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field
+from typing import Any
 
 from girih.analysis.prints import prints_of
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, pointer, stored_bytes
 from girih.back.llvm.lower.launch.reporter import report
+from girih.back.llvm.numbers.values import MemRefHeld, Scalar
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.copies import CopiesUnderWay
+from girih.back.llvm.nvptx.machine.meeting import (
+    AT_ONCE,
+    all_come_to,
+    early_part,
+    have_meetings,
+    meet_in_subgroups,
+)
+from girih.back.llvm.nvptx.machine.offsets import offset_of
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.ir.core import Op, Region, RegionKind, Value
-from girih.ir.types import I32, CoopMatrix, Number
+from girih.ir.types import I32, Number
 from girih.lazy_dataclass import dataclass
-from girih.ops.tile.control import Barrier
+from girih.ops.tile.control import For
 from girih.ops.tile.memory import LifetimeStop, Scope
-from girih.ops.tile.subgroup import OPERATIONS, SubgroupBroadcast
-from girih.ops.tile.tensor_map import (
-    TensorCopy,
-    TensorCopyLoad,
-    TensorCopyLoadIm2col,
-    TensorCopyReduce,
-    TensorCopyStore,
-)
+from girih.ops.tile.tensor_map import TensorCopy
 
-FEATURES = Features(f16=True, fma=True)
+FEATURES = Features(f16=True, fma=True, bf16=True)
 """What all architectures from sm_80 on have for arithmetic."""
 
 WARP = 32
@@ -89,6 +93,14 @@ class CudaCode(FragmentCode):
     arrays: dict[str, int] = field(default_factory=dict)
     """The bytes of the arrays that the work-group shares besides local memory, by what is in them."""
 
+    @contextmanager
+    def at(self, **changes: Any) -> Iterator[None]:
+        """A context in which code is lowered for another place."""
+        with FragmentCode.at(self, **changes):
+            before, self.writer.ahead = self.writer.ahead, self.place.kind is RegionKind.SPMD
+            yield
+            self.writer.ahead = before
+
     @property
     def features(self) -> Features:
         return FEATURES
@@ -100,6 +112,14 @@ class CudaCode(FragmentCode):
         if self.copies is not None and self.copies.any and self._needs_copies(op):
             self.barrier()
         FragmentCode.lower(self, op)
+
+    def offset_of(self, memref: MemRefHeld, indices: Sequence[Scalar]) -> Scalar:
+        found = offset_of(self, self.writer, memref, indices)
+        return FragmentCode.offset_of(self, memref, indices) if found is None else found
+
+    @property
+    def checks_delay(self) -> bool:
+        return True
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -130,10 +150,29 @@ class CudaCode(FragmentCode):
         return self.has_engine and (self.architecture.gathers or not op.mode.by_rows)
 
     def writes_versions(self, loop: Op) -> bool:
-        """Whether all threads that meet in the loop take the same version, or no threads meet in it."""
-        return self.place.kind is RegionKind.COLLECTIVE or not any(
-            meets(op) for region in loop.regions for op in region.walk()
-        )
+        """Whether all threads that meet in the loop take the same version, or no threads meet in it.
+
+        Those of a subgroup that all come to the loop agree on one.
+        """
+        if self.place.kind is RegionKind.COLLECTIVE or not have_meetings(loop):
+            return True
+        return meet_in_subgroups(loop) and all_come_to(self.function, loop)
+
+    def chosen(self, loop: Op, condition: Val) -> Val:
+        """The condition; where threads of a subgroup meet in the loop, that it holds for all of them."""
+        if self.place.kind is RegionKind.COLLECTIVE or condition.literal is not None or not have_meetings(loop):
+            return condition
+        name = "llvm.nvvm.vote.all.sync"
+        self.module.declare(name, "i1", ("i32", "i1"))
+        return self.w.effect("i1", f"call i1 @{name}({self.members()}, {condition})")
+
+    def iterations_at_once(self, loop: For) -> tuple[int, int]:
+        """Several of a loop in which threads of a subgroup meet, unless checks or other threads are between them."""
+        checked = self.checks and not self.place.versioned
+        if self.place.kind is not RegionKind.SPMD or checked or self.place.careful or not self.arguments_apart:
+            return 1, 0
+        early = early_part(self.function, loop) if have_meetings(loop) and meet_in_subgroups(loop) else 0
+        return (AT_ONCE, early) if early else (1, 0)
 
     # --- together ------------------------------------------------------------------------
 
@@ -284,17 +323,6 @@ class CudaCode(FragmentCode):
         self.module.declare("llvm.nvvm.exit", "void", ())
         w.run("llvm.nvvm.exit")
         w.unreachable()
-
-
-_COPIES = (TensorCopyLoad, TensorCopyLoadIm2col, TensorCopyStore, TensorCopyReduce)
-_MEETINGS = (Barrier, *_COPIES, SubgroupBroadcast, *OPERATIONS.values())
-
-
-def meets(op: Op) -> bool:
-    """Whether work-items execute an instruction together, so that all of a subgroup must come to it."""
-    if isinstance(op, _MEETINGS):
-        return True
-    return any(isinstance(value.type, CoopMatrix) for value in (*op.operands, *op.results))
 
 
 def array_begin(name: str) -> str:

@@ -13,7 +13,7 @@ from girih.ir.types import CoopMatrix, MemRef
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Binary, Bitcast, Cast, Comparison, Constant, Select, Unary
 from girih.ops.tile.builtin import GroupId, NumGroups, NumSubgroups, SubgroupSize
-from girih.ops.tile.control import Foreach
+from girih.ops.tile.control import For, Foreach
 from girih.ops.tile.math import FusedMultiplyAdd, Math, Power
 from girih.ops.tile.memory import Associated, Load, Size, Store
 
@@ -22,6 +22,9 @@ ACCESS = 16
 
 MOST_BYTES = 32
 """The bytes of the widest access of a thread, where others have narrower elements."""
+
+MOST_REPEATED = 64
+"""So many instructions are written for the points of a thread, where it is point after point, at most."""
 
 MOST_FUNCTIONS = 8
 """So many functions are written for the points of a thread at most."""
@@ -42,6 +45,9 @@ class Neighbours:
 
     count: int
     accesses: tuple[WideAccess, ...] = ()
+    together: int = 0
+    """So many instructions of the body, the first ones, are executed for all these points at once, the others for one
+    after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +87,10 @@ def neighbours_of(code: KernelCode, op: Foreach) -> Neighbours:
     from memory.
     """
     body = op.body.ops
-    if not all(isinstance(one, _PLAIN) for one in body):
-        return ALONE
-    if any(isinstance(value.type, CoopMatrix | MemRef) for one in body for value in one.results):
-        return ALONE
+    together = next((k for k, one in enumerate(body) if not _is_plain(one)), len(body))
     moves = _Moves(op, code.constants)
     wide: list[WideAccess] = []
-    for one in body:
+    for one in body[:together]:
         moves.follow(one)
         if isinstance(one, Load | Store):
             found = moves.access(one)
@@ -101,7 +104,32 @@ def neighbours_of(code: KernelCode, op: Foreach) -> Neighbours:
     functions = sum(isinstance(one, Math | Power) for one in body)
     while count > 1 and count * functions > MOST_FUNCTIONS:
         count //= 2
-    return Neighbours(count, tuple(wide)) if count > 1 and _begin_alike(wide, count) else ALONE
+    if together < len(body) and not _is_repeated(body[together:], moves, count):
+        return ALONE
+    return Neighbours(count, tuple(wide), together) if count > 1 and _begin_alike(wide, count) else ALONE
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether an instruction is executed for several points at once."""
+    return isinstance(op, _PLAIN) and not any(isinstance(value.type, CoopMatrix | MemRef) for value in op.results)
+
+
+def _is_repeated(ops: Sequence[Op], moves: _Moves, count: int) -> bool:
+    """Whether instructions are executed for one point after the other: few, none of which accesses neighbours.
+
+    Those would be far apart for the threads of a warp.
+    """
+    inner = [one for op in ops for one in (op, *(deep for region in op.regions for deep in region.walk()))]
+    if len(inner) * count > MOST_REPEATED:
+        return False
+    for one in inner:
+        moves.follow(one)
+        values = (*one.operands, *one.results)
+        if any(isinstance(value.type, CoopMatrix) for value in values) or isinstance(one, For | Foreach):
+            return False
+        if isinstance(one, Load | Store) and any(index in moves.even for index in one.indices):
+            return False
+    return True
 
 
 def _begin_alike(wide: Sequence[WideAccess], count: int) -> bool:
@@ -146,7 +174,7 @@ class _Moves:
         first = op.variables[0]
         self._constants = constants
         self._moving: set[Value] = {first}
-        self._even: set[Value] = {first}
+        self.even: set[Value] = {first}
         """Those that grow evenly."""
         self._next: dict[Value, Distance] = {first: Distance()}
         """Those that grow by one, and how far they are from the variable."""
@@ -157,11 +185,11 @@ class _Moves:
         if not operands:
             return
         self._moving.update(op.results)
-        if not isinstance(op, Binary | Cast) or not all(value in self._even for value in operands):
+        if not isinstance(op, Binary | Cast) or not all(value in self.even for value in operands):
             return
         name = op.spec.mnemonic
         if isinstance(op, Cast) or name in ("add", "sub", "mul"):
-            self._even.update(op.results)
+            self.even.update(op.results)
         before = self._next.get(operands[0])
         if len(operands) > 1 or before is None:
             return
@@ -182,7 +210,7 @@ class _Moves:
         moving = [k for k, index in enumerate(op.indices) if index in self._moving]
         if not moving:
             return None if isinstance(op, Store) else []
-        if any(op.indices[k] not in self._even for k in moving):
+        if any(op.indices[k] not in self.even for k in moving):
             return []
         (mode, *others) = moving
         index = op.indices[mode]

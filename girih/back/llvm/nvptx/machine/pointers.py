@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from girih.analysis.effects import roots_of, written_parameters
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.lower.launch.parameters import promised_alignment, slot_count
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.back.llvm.nvptx.machine.code import CudaCode
 from girih.ir.core import Function, Parameter, Value
 from girih.ir.types import MemRef
-from girih.ops.tile.coopmatrix import CooperativeMatrixAtomicLoad
-from girih.ops.tile.memory import AtomicLoad
 
 _POINTER = "pointer"
 """The names of parameters that are addresses begin so."""
@@ -38,14 +35,6 @@ def take_pointers(code: CudaCode, numbers: Iterable[int], changing: set[Value]) 
         code.set(value, replace(code.memref(value), pointer=pointer))
         if value in changing:
             code.writer.give_away(pointer)
-
-
-def changing_parameters(function: Function) -> set[Value]:
-    """The parameters whose elements may change while the kernel runs: it writes them, or reads them atomically."""
-    roots = roots_of(function)
-    loads = [op for op in function.walk() if isinstance(op, AtomicLoad | CooperativeMatrixAtomicLoad)]
-    atomic = {roots[value] for op in loads for value in op.operands if value in roots}
-    return written_parameters(function) | atomic
 
 
 def declared_pointer(parameter: Parameter, number: int, changing: set[Value], *, disjoint: bool) -> str:

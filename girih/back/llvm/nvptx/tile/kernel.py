@@ -17,10 +17,11 @@ from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
+from girih.back.llvm.nvptx.machine.changing import changing_parameters
 from girih.back.llvm.nvptx.machine.code import WARP
 from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, PtxKernel, RecipePlace
 from girih.back.llvm.nvptx.machine.names import entry_name
-from girih.back.llvm.nvptx.machine.pointers import changing_parameters, declared_pointer, pointer_slots, take_pointers
+from girih.back.llvm.nvptx.machine.pointers import declared_pointer, pointer_slots, take_pointers
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.consumer import Consumer
