@@ -35,6 +35,21 @@ def check_product(op: CooperativeMatrixMulAdd, permissions: frozenset[str]) -> N
     if a.rows % 64 or b.columns % 8 or a.columns * a.component.size % 32:
         raise NoTileProgram(f"a product of {a.rows}x{a.columns} by {b.rows}x{b.columns} is no whole number of steps",
                             op.span, _HINT)  # fmt: skip
+    if a.component in _EIGHT_BIT and a.columns > MOST_PROMOTED:
+        what = f"sums of {a.columns} products of {a.component} at a time would have few bits"
+        raise NoTileProgram(what, op.span, f"take up to {MOST_PROMOTED} summands at a time")
+
+
+MOST_PROMOTED = 128
+"""The depth up to which products of 8-bit floats are summed by the instruction: further sums are in f32.
+
+The instruction keeps fewer bits of a sum than f32 has (CUTLASS, "fp8_accumulation"; not said in the PTX ISA).
+"""
+
+
+def is_promoted(op: CooperativeMatrixMulAdd) -> bool:
+    """Whether a product is added to the sums so far by other instructions."""
+    return isinstance(op.a.type, CoopMatrix) and op.a.type.component in _EIGHT_BIT
 
 
 def takes_major(tile: SharedTile, *, left: bool) -> bool:

@@ -37,14 +37,38 @@ from girih.tile.registers import inside, touched, written_in
 
 def scheduled(steps: Steps, consumers: int) -> Steps:
     """The steps of consumers with products that run on, in each loop the way that suits it."""
+    return _given_early(_scheduled(steps, consumers))
+
+
+def _given_early(steps: Steps) -> Steps:
+    """Slots are given back before what is computed between the wait for the products that read them and there."""
+    found: list[TileStep] = []
+    for step in steps:
+        match step:
+            case Repeat():
+                found.append(replace(step, body=_given_early(step.body)))
+            case Choose():
+                then, otherwise = _given_early(step.then), _given_early(step.otherwise)
+                found.append(replace(step, then=then, otherwise=otherwise))
+            case GiveBack():
+                at = len(found)
+                while at and isinstance(found[at - 1], Compute | Componentwise | Combine | Assign):
+                    at -= 1
+                found.insert(at, step)
+            case _:
+                found.append(step)
+    return tuple(found)
+
+
+def _scheduled(steps: Steps, consumers: int) -> Steps:
     found: list[TileStep] = []
     for step in steps:
         match step:
             case Choose():
-                then, otherwise = scheduled(step.then, consumers), scheduled(step.otherwise, consumers)
+                then, otherwise = _scheduled(step.then, consumers), _scheduled(step.otherwise, consumers)
                 found.append(replace(step, then=then, otherwise=otherwise))
             case Repeat() if any(isinstance(one, Repeat) or not _is_plain(one) for one in step.body):
-                found.append(replace(step, body=scheduled(step.body, consumers)))
+                found.append(replace(step, body=_scheduled(step.body, consumers)))
             case Repeat():
                 found += _overlapped(step) or _skewed(step, consumers) or (step,)
             case _:

@@ -62,7 +62,7 @@ from girih.tile.form import (
 from girih.tile.known import LaunchFacts, Terms
 from girih.tile.masks import SplitApply, split
 from girih.tile.places import PlaceInArgument, box_of, matrix_of, place_of
-from girih.tile.products import check_product, takes_major
+from girih.tile.products import check_product, is_promoted, takes_major
 from girih.tile.program import NoTileProgram, TileProgram
 from girih.tile.spreads import is_outer, keeps_what_is_the_same, spreads_of
 from girih.tile.stores import Stores
@@ -413,9 +413,27 @@ class _Translation:
             left = self._as_tile(op.a, lists)
         sums = self._register(op.result)
         start = self._constant_zero(op.c)
+        if is_promoted(op) and not start:
+            self._promoted(op, sums, left, right, lists)
+            return
         if not start:
             lists.consumers.append(Assign(sums, self._register(op.c)))
         lists.consumers += [Issue((TileProduct(sums, left, right, not start),)), Settle()]
+
+    def _promoted(
+        self, op: CooperativeMatrixMulAdd, sums: str, left: TileFactor | str, right: TileFactor, lists: _Lists
+    ) -> None:
+        """A product of 8-bit floats by itself, whose sums have few bits, and its addition to the sums so far in f32."""
+        result = op.result.type
+        assert isinstance(result, CoopMatrix)
+        part = self._new(result.component, result.shape, Spread.TILE)
+        addition = RegionBuilder(TILE_LANGUAGE)
+        addition.add("add", result, a=op.c, b=Value("part", result))
+        lists.consumers += [
+            Issue((TileProduct(part, left, right, accumulate=False),)),
+            Settle(),
+            Componentwise(addition.ops[0], sums, (self._register(op.c), part)),
+        ]
 
     def _outer(self, op: CooperativeMatrixMulAdd, lists: _Lists) -> None:
         """A column by a row: component by component, and nothing but the column where the row has ones."""

@@ -357,6 +357,25 @@ def test_factors_of_bytes_lie_along_the_depth() -> None:
     assert [tile.by_rows for tile in kernel.rings[0].tiles] == [True, False]
 
 
+WIDE_STORE = "cooperative_matrix_store.both_checked %product, %C[%row, %column]"
+
+
+def eight_bit(depth: int) -> str:
+    """A product of f8e4m3 with a result of f32."""
+    text = product(type="f8e4m3", columns=128, depth=depth, order="C", transpose_b=True, epilogue=WIDE_STORE)
+    return text.replace("%C: memref<f8e4m3", "%C: memref<f32")
+
+
+def test_sums_of_eight_bit_floats_are_added_up_in_f32() -> None:
+    (loop,) = (step for step in walk(kernel_of(eight_bit(128)).consumers.body) if isinstance(step, Repeat))
+    assert [type(step) for step in loop.body] == [Await, Issue, Settle, GiveBack, Componentwise]
+    (part,) = (one for step in loop.body if isinstance(step, Issue) for one in step.products)
+    addition = loop.body[-1]
+    assert isinstance(addition, Componentwise) and not part.accumulate
+    assert addition.operands == (addition.result, part.sums)
+    assert "sums of 256 products of f8e4m3" in reason(eight_bit(256))
+
+
 def test_tf32_is_used_where_it_is_allowed() -> None:
     text = product(type="f32", columns=128, depth=32, order="C", transpose_b=True)
     kernel = kernel_of(text.replace("attributes {", 'attributes {allow=["tf32"], '))
