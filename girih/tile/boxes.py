@@ -114,4 +114,14 @@ def same_but_for_names(a: MapRecipe, b: MapRecipe) -> bool:
 
 
 def _without_name(one: MapRecipe) -> tuple[object, ...]:
-    return (one.parameter, one.component, one.offset, one.sizes, one.strides, one.box, one.swizzle, one.stored)
+    return (
+        one.parameter,
+        one.component,
+        one.offset,
+        one.sizes,
+        one.strides,
+        one.box,
+        one.swizzle,
+        one.stored,
+        one.rounded,
+    )

@@ -96,6 +96,7 @@ def _map(one: MapRecipe) -> str:
     sizes, strides, box = (" x ".join(map(str, part)) for part in (one.sizes, one.strides, one.box))
     offset = "" if one.offset.literal == 0 else f" from {one.offset}"
     where = f"{one.component} of parameter {one.parameter}{offset}"
+    where += ", rounded to tf32" if one.rounded else ""
     return f"{one.name}: {where}, sizes {sizes}, strides {strides}, box {box}, swizzle {one.swizzle}"
 
 

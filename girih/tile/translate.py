@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from girih.analysis.effects import roots_of, written_parameters
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op, Region, Value
-from girih.ir.types import INDEX, CoopMatrix, Number, Use
+from girih.ir.types import F32, INDEX, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Cast, Constant, Unary
@@ -300,7 +300,8 @@ class _Translation:
         if not self.maps:
             return gathered(name, matrix, place, load.span), Gather(name, load)
         at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
-        return box.tile, Copy(name, self.out.map_of(box.map), at, box.pieces)
+        map_ = replace(box.map, rounded=matrix.component == F32)
+        return box.tile, Copy(name, self.out.map_of(map_), at, box.pieces)
 
     def _verify(self, op: Op, place: PlaceInArgument | None, lists: _Lists) -> None:
         """Check a load or store that must lie inside, or does where a branch of the program says so."""

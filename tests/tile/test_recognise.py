@@ -380,6 +380,7 @@ def test_tf32_is_used_where_it_is_allowed() -> None:
     text = product(type="f32", columns=128, depth=32, order="C", transpose_b=True)
     kernel = kernel_of(text.replace("attributes {", 'attributes {allow=["tf32"], '))
     assert any(isinstance(step, Supply) for step in walk(kernel.producer.body))
+    assert [one.rounded for one in kernel.maps] == [True, True, False]
 
 
 def test_a_right_factor_that_is_computed() -> None:

@@ -94,7 +94,7 @@ def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[
         raise IllegalMapError(f"{item.place}: maps have no elements of {recipe.component}")
     try:
         made = TensorMap.tiled(
-            dtype=dtype,
+            dtype="tf32" if recipe.rounded else dtype,
             global_dim=sizes,
             # A stride that no two elements show may be any.
             global_strides=[

@@ -128,7 +128,7 @@ def _encoded(recipe: MapRecipe, launch: LaunchArguments) -> EncodedMap:
     apart = [stride * size if count > 1 else 16 for count, stride in zip(sizes[1:], strides[1:], strict=True)]
     try:
         made = TensorMap.tiled(
-            dtype=FROM_NUMPY[dtype(recipe.component).name],
+            dtype="tf32" if recipe.rounded else FROM_NUMPY[dtype(recipe.component).name],
             global_dim=sizes,
             global_strides=apart,
             box_dim=recipe.box,

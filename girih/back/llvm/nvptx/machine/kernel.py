@@ -91,16 +91,16 @@ class RecipePlace:
         one = self.recipe
         sizes, strides = ([amount.plain() for amount in amounts] for amounts in (one.sizes, one.strides))
         number, begin = one.component.name, one.offset.plain()
-        ends = [one.box, one.swizzle, one.stored]
+        ends = [one.box, one.swizzle, one.stored, one.rounded]
         return [self.offset, one.name, one.parameter, number, begin, sizes, strides, *ends]
 
     @staticmethod
     def of_plain(plain: Sequence[Any]) -> RecipePlace:
         """What `plain` wrote. Raises `KeyError`, `TypeError` or `ValueError` for other lists."""
-        at, name, parameter, number, begin, sizes, strides, box, swizzle, stored = plain
+        at, name, parameter, number, begin, sizes, strides, box, swizzle, *flags = plain
         extents, distances = (tuple(map(Amount.of_plain, amounts)) for amounts in (sizes, strides))
         tensor = name, parameter, NUMBERS[number], Amount.of_plain(begin), extents, distances
-        return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, stored))
+        return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, *flags))
 
 
 @dataclass(frozen=True, slots=True)
