@@ -1,0 +1,101 @@
+"""Tile programs in PTX, launched on the machine that executes it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from girih.addressing import BoundTensorMap, TensorMap
+from girih.addressing.tensor_map.bound import tensor_bytes
+from girih.back.llvm.lower.launch.record import RECORD_BYTES
+from girih.back.llvm.nvptx.machine.kernel import MAP_BYTES, PtxKernel
+from girih.ir.core import Function
+from girih.tile.form import MapRecipe
+from tests.back.harness import Array, Failed, packed_arguments
+from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
+
+_TYPES = {"f16": "f16", "bf16": "bf16", "f32": "f32", "f64": "f64", "i32": "s32"}
+"""The types of tensor maps, by those of components; a component of one byte is `u8`."""
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The arguments of a launch, as recipes of maps ask for them."""
+
+    arguments: Sequence[Any]
+
+    def size(self, parameter: int, mode: int) -> int:
+        return int(self.arguments[parameter].shape[mode])
+
+    def stride(self, parameter: int, mode: int) -> int:
+        array = self.arguments[parameter]
+        return int(array.strides[mode] // array.itemsize)
+
+    def number(self, parameter: int) -> int:
+        return int(self.arguments[parameter])
+
+
+@dataclass
+class TileMachineKernel:
+    """A tile program ready to be launched. Raises `Failed` for what a check finds."""
+
+    function: Function
+    kernel: PtxKernel
+    multiprocessors: int = 2
+    """How many CTAs a launch has at most, if the kernel is persistent."""
+    module: PtxModule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.module = PtxModule.parse(self.kernel.ptx)
+
+    def __call__(self, grid: tuple[int, int, int], *arguments: Any, **options: Any) -> LaunchRecord:
+        """Execute all work-groups; options are those of `PtxModule.launch`."""
+        record = np.zeros(RECORD_BYTES // 8, np.int64)
+        keep: list[Any] = [record]
+        slots = packed_arguments(self.function, grid, arguments, record, keep)
+        given = np.zeros(self.kernel.parameter_bytes, np.uint8)
+        given[: slots.nbytes] = slots.view(np.uint8)
+        maps: dict[bytes, BoundTensorMap] = {}
+        for number, place in enumerate(self.kernel.recipes):
+            stands_for = np.full(MAP_BYTES, 0xC0 + number, np.uint8)
+            given[place.offset :][:MAP_BYTES] = stands_for
+            maps[stands_for.tobytes()] = encoded(place.recipe, arguments)
+        parameters = np.concatenate([given, slots[list(self.kernel.pointers)].view(np.uint8)])
+        total = prod(grid)
+        ctas = (min(total, self.multiprocessors), 1, 1) if self.kernel.persistent else grid
+        done = self.module.launch(
+            self.kernel.entry,
+            ctas,
+            self.kernel.threads,
+            parameters,
+            self.kernel.shared_bytes,
+            keep,
+            maps=maps,
+            **options,
+        )
+        if record[0]:
+            site = self.kernel.sites[int(record.view(np.int32)[1])]
+            count = site.index_count + site.shape_count
+            raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
+        assert not done.undefined
+        return done
+
+
+def encoded(recipe: MapRecipe, arguments: Sequence[Any]) -> BoundTensorMap:
+    """The map that a host makes of an argument, as a recipe says."""
+    numbers = _Numbers(arguments)
+    array: Array = arguments[recipe.parameter]
+    sizes = [max(1, one.of(numbers)) for one in recipe.sizes]
+    first, *strides = [one.of(numbers) * array.itemsize for one in recipe.strides]
+    assert first == array.itemsize
+    given = TensorMap.tiled(
+        dtype=_TYPES.get(recipe.component.name, "u8"), global_dim=sizes, global_strides=strides,
+        box_dim=list(recipe.box), swizzle=f"{recipe.swizzle}B" if recipe.swizzle else "none", architecture="sm_90a",
+    )  # fmt: skip
+    begin = array.ctypes.data + recipe.offset.of(numbers) * array.itemsize
+    return given.bind(np.ctypeslib.as_array((ctypes.c_uint8 * tensor_bytes(given, recipe.stored)).from_address(begin)))
