@@ -31,8 +31,8 @@ class MapRecipe:
     elements, of all dimensions: that of the first must come out as 1. A size of 0 or less is an empty tensor. `box` is
     in elements, its first size times the component's is at most `swizzle` bytes where that is not 0.
     What lies outside is 0 on loading, and left out on storing. For a map that is `stored` through, the first size is a
-    multiple of 16 bytes besides: the engine would write up to the next one (measured). Numbers of f32 that are `rounded`
-    become tf32 on their way.
+    multiple of 16 bytes besides: the engine would write up to the next one (measured). What is `rounded`, of f32,
+    becomes tf32 on its way.
     """
 
     name: str
