@@ -71,6 +71,7 @@ class PlannedLaunch:
 
     stream: LaunchStream
     loaded: LoadedKernel
+    shared_bytes: int
     words: np.ndarray[Any, np.dtype[np.int64]]
     accepted: Sequence[Accepted]
     given: Sequence[object]
@@ -144,7 +145,7 @@ class QuickCalls:
         stream.device.tables.keep(set(map(int, words)))
         listed = [
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
-            kernel.threads, kernel.packed, kernel.shared_bytes, int(words.ctypes.data), words.nbytes,
+            kernel.threads, kernel.packed, launch.shared_bytes, int(words.ctypes.data), words.nbytes,
             len(pointers), ctypes.addressof(pointers), stream_of, id(teller), *functions,
             told.ranges, self._most_ctas(launch), replace_address, len(launch.made),
             ctypes.addressof(maps), len(self._specs), *told.words,
