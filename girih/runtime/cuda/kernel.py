@@ -97,7 +97,7 @@ class CudaKernel:
         self._kernels: dict[tuple[str, CudaVariant], PtxKernel] = {}
         self._loaded: dict[tuple[CudaDevice, CudaVariant], LoadedKernel] = {}
         self._lock = Lock()
-        self.quick = QuickCalls(function.name, self._specs)
+        self.quick = QuickCalls(function, self._specs)
         """Launches that machine code makes, like those that were made here."""
 
     @property
