@@ -29,8 +29,10 @@ from girih.tile.program import NoTileProgram, TileProgram, walk
 
 MatrixStores = CooperativeMatrixStore | CooperativeMatrixStoreTensor
 MatrixLoads = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
-STAGING_COLUMNS = (128, 64, 32)
-"""The columns that a staging may have: 16 KiB of 16-bit numbers for each consumer, or less for the sake of rings."""
+STAGING_TURNS = 2
+"""The stagings that parts of a matrix go through in turn, so that one is written while the other one is read."""
+STAGING_COLUMNS = (64, 32, 16)
+"""The columns that a staging may have: 8 KiB of 16-bit numbers for each consumer, or less for the sake of rings."""
 
 
 class _Translating(Protocol):
@@ -88,25 +90,28 @@ class Stores:
         except NoTileProgram:
             return False
         by_rows = along_rows(place)
-        staging = self._staging(box.tile)
+        parts = rows // 64 * (matrix.columns // width)
+        stagings = [self._staging(box.tile, turn) for turn in range(min(STAGING_TURNS, parts))]
         name = self._map(box.map)
         at = tuple(code.sum_of(terms, steps) for terms in box.at)
         rest = (0,) * len(place.others)
         apart = (0, rows, *rest) if by_rows else (rows, 0, *rest)
-        for row in range(0, rows, 64):
-            for column in range(0, matrix.columns, width):
-                moved = (column, row, *rest) if by_rows else (row, column, *rest)
-                pieces = tuple(
-                    replace(one, moved=tuple(a + b for a, b in zip(one.moved, moved, strict=True)))
-                    for one in pieces_of(box.tile, box.lines_in_box, len(at))
-                )
-                steps += [Reclaim(staging), Stage(staging, source, row, column), Send(staging, name, at, pieces, apart)]
+        places = [(row, column) for row in range(0, rows, 64) for column in range(0, matrix.columns, width)]
+        for number, (row, column) in enumerate(places):
+            moved = (column, row, *rest) if by_rows else (row, column, *rest)
+            pieces = tuple(
+                replace(one, moved=tuple(a + b for a, b in zip(one.moved, moved, strict=True)))
+                for one in pieces_of(box.tile, box.lines_in_box, len(at))
+            )
+            staging = stagings[number % len(stagings)]
+            steps += [Reclaim(staging), Stage(staging, source, row, column), Send(staging, name, at, pieces, apart)]
         return True
 
-    def _staging(self, tile: SharedTile) -> str:
-        for one in self.stagings:
-            if one.tile == tile:
-                return one.name
+    def _staging(self, tile: SharedTile, turn: int) -> str:
+        """A staging of a kind: the first one, or a later one for the parts that come in between."""
+        alike = [one.name for one in self.stagings if one.tile == tile]
+        if turn < len(alike):
+            return alike[turn]
         self.stagings.append(Staging(f"staging{len(self.stagings)}", tile))
         return self.stagings[-1].name
 

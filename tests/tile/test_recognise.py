@@ -137,7 +137,7 @@ def test_a_tile_that_is_checked_needs_no_check() -> None:
 def test_what_is_added_to_is_loaded_by_who_stores_it() -> None:
     steps = list(walk(kernel_of(scaled()).consumers.body))
     assert sum(isinstance(step, Fetch) for step in steps) == 1
-    assert sum(isinstance(step, Send) for step in steps) == 2
+    assert sum(isinstance(step, Send) for step in steps) == 4
 
 
 def test_several_stores_to_an_array_keep_their_order() -> None:

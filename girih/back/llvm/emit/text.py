@@ -182,6 +182,8 @@ class ModuleText:
     """The bytes of all values of each function that a writer has written."""
     metadata: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
+    calls: bool = True
+    """Whether functions written on demand are called; otherwise they become part of the code that would call them."""
     helpers: set[str] = field(default_factory=set)
     """Names of functions written on demand."""
 

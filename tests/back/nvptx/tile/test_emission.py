@@ -17,7 +17,7 @@ from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from tests.back.nvptx.assembling import needs_ptxas, ptxas
 from tests.back.nvptx.test_golden import as_text, as_written
-from tests.back.nvptx.tile.emitted import HOPPER, emitted, emitted_from
+from tests.back.nvptx.tile.emitted import HOPPER, added, emitted, emitted_from, of_bytes, of_tf32
 from tests.conftest import Golden
 from tests.tile.programs import attention, function_of, kernel_of, product
 
@@ -32,11 +32,12 @@ SHAPES = [
     product(rows=192, columns=160),
     product(rows=64, columns=256),
 ]
+OTHERS = [added(), of_bytes(), of_tf32(), of_tf32(columns=128)]
 ATTENTION = [attention(), attention(length=64)]
 
 
 @needs_ptxas
-@pytest.mark.parametrize("text", [*LAYOUTS, *SHAPES, *ATTENTION])
+@pytest.mark.parametrize("text", [*LAYOUTS, *SHAPES, *OTHERS, *ATTENTION])
 def test_products_run_on(text: str, tmp_path: Path) -> None:
     """Nothing is spilled, and no product waits for another one."""
     found = ptxas(emitted_from(text, checks=True).ptx, "sm_90a", tmp_path)
@@ -70,6 +71,13 @@ def test_roles_have_their_registers() -> None:
         [("dec", "24"), ("inc", "240")], [("inc", "240"), ("dec", "24")],
     )  # fmt: skip
     assert ".minnctapersm 1" in ptx and ".reqntid 384" in ptx
+
+
+@pytest.mark.parametrize("text", [product(checked=""), attention()])
+def test_there_are_no_calls(text: str) -> None:
+    """In code with calls nvJitLink ignores `setmaxnreg`, and products wait for each other (C7504, C7509)."""
+    made = emitted_from(text, checks=True)
+    assert made.sites and not re.search(r"\bcall\b|\.func\b", made.ptx)
 
 
 def test_nobody_ends_with_a_finding() -> None:

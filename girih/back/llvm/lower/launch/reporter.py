@@ -48,9 +48,10 @@ def _reporter(module: ModuleText, count: int, axes: int) -> str:
     values = [Val(f"%value{k}", "i64") for k in range(count)]
     sizes = [Val(f"%grid{k}", "i64") for k in range(axes)]
     listed = "".join(f", {v}" for v in (*values, *sizes))
+    attributes = "noinline optnone cold nounwind" if module.calls else "alwaysinline nounwind"
     header = (
         f"define internal void @{name}(ptr %record, i32 %site, i64 %group, i64 %subgroup, i64 %lane{listed}) "
-        "noinline optnone cold nounwind"
+        f"{attributes}"
     )
     w = Writer(module, header)
     record = Val("%record", "ptr")

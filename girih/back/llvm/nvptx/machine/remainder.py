@@ -21,7 +21,8 @@ def remainder(w: Writer, a: Val, b: Val) -> Val:
     name = f"girih.remainder.{mangled(a.type)}"
     if name not in w.module.helpers:
         w.module.helpers.add(name)
-        header = f"define internal {a.type} @{name}({a.type} %a, {a.type} %b) noinline nounwind"
+        inlined = "noinline" if w.module.calls else "alwaysinline"
+        header = f"define internal {a.type} @{name}({a.type} %a, {a.type} %b) {inlined} nounwind"
         _define(Writer(w.module, header), Val("%a", a.type), Val("%b", a.type))
     return w.pure(a.type, f"call {a.type} @{name}({a}, {b})", (a, b))
 

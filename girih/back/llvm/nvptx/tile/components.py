@@ -11,7 +11,7 @@ from girih.back.llvm.lower.one_lane.matrix.regions import called
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.tile.code import TileCode
-from girih.back.llvm.nvptx.tile.matrices import Parts, ThreadShare, component, in_registers, narrowed
+from girih.back.llvm.nvptx.tile.matrices import Parts, ThreadShare, component, in_registers, narrowed, register_of
 from girih.facts.accumulators import accumulator
 from girih.ir.core import Op
 from girih.ir.types import BF16, F16, F32, I32, CoopMatrix, Number
@@ -30,41 +30,54 @@ from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, Cooperativ
 Compute = Callable[[int, list[Parts]], Parts]
 """A component from its number and the operands' components at its place."""
 
+RegisterRule = Callable[[int], Val]
+"""The code of a register by its number."""
+
 
 @dataclass(frozen=True, slots=True)
 class HeldMatrix:
     """A matrix in registers that have values."""
 
     share: ThreadShare
-    registers: tuple[Val, ...]
+    registers: Sequence[Val]
 
     def part(self, code: TileCode, number: int) -> Parts:
         """A component by its number."""
         return component(code.w, code.features, self.share, self.registers, number)
 
 
-def computed(code: TileCode, op: Op, share: ThreadShare, operands: Sequence[HeldMatrix]) -> tuple[Val, ...]:
+def computed(code: TileCode, op: Op, share: ThreadShare, operands: Sequence[HeldMatrix]) -> RegisterRule:
     """The registers of the result of an instruction that computes component by component."""
     if isinstance(op, Cast):
         return converted(code, share, operands[0])
     compute = _rule(code, op, share)
-    found: list[Parts] = []
-    for number in range(share.count):
-        parts = [one.part(code, share.number_in(one.share, number)) for one in operands]
-        found.append(compute(number, parts))
-    return in_registers(code.w, code.features, share, found)
+
+    def part(number: int) -> Parts:
+        return compute(number, [one.part(code, share.number_in(one.share, number)) for one in operands])
+
+    return partial(_checked_register, code, share, part)
 
 
-def converted(code: TileCode, share: ThreadShare, source: HeldMatrix) -> tuple[Val, ...]:
+def _checked_register(code: TileCode, share: ThreadShare, part: Callable[[int], Parts], number: int) -> Val:
+    with code.checking(checks=True):
+        return register_of(code.w, code.features, share, part, number)
+
+
+def converted(code: TileCode, share: ThreadShare, source: HeldMatrix) -> RegisterRule:
     """The registers of a matrix in another type, or of one with fewer numbers that it repeats (003 "Cast")."""
-    own, wanted = source.share, share
-    if own.component == wanted.component and own.held.spread is wanted.held.spread:
-        return source.registers
-    numbers = [wanted.number_in(own, number) for number in range(wanted.count)]
-    if own.component == F32 and wanted.component in (BF16, F16):
-        return narrowed(code.w, wanted, [source.registers[number] for number in numbers])
-    cast = partial(casts.cast, code.w, code.features, own.component, wanted.component)
-    return in_registers(code.w, code.features, wanted, [cast(source.part(code, number)) for number in numbers])
+    own = source.share
+    if own.component == share.component and own.held.spread is share.held.spread:
+        return lambda number: source.registers[number]
+    if own.component == F32 and share.component in (BF16, F16):
+
+        def rounded(number: int) -> Val:
+            places = range(number * share.packed, (number + 1) * share.packed)
+            return narrowed(code.w, share, [source.registers[share.number_in(own, place)] for place in places])
+
+        return rounded
+    cast = partial(casts.cast, code.w, code.features, own.component, share.component)
+    part = lambda number: cast(source.part(code, share.number_in(own, number)))  # noqa: E731
+    return partial(register_of, code.w, code.features, share, part)
 
 
 def _rule(code: TileCode, op: Op, share: ThreadShare) -> Compute:
@@ -160,7 +173,7 @@ def combined(code: TileCode, op: Op, share: ThreadShare, source: HeldMatrix) -> 
 
     rows = _rows(source.share)
     found = [_row(code, [source.part(code, k) for k in rows[n]], pair(n)) for n in range(share.count)]
-    return in_registers(code.w, code.features, share, found)
+    return in_registers(code.w, code.features, share, found.__getitem__)
 
 
 def _reduced(code: TileCode, op: Reduce, share: ThreadShare, source: HeldMatrix) -> tuple[Val, ...]:
@@ -178,7 +191,7 @@ def _reduced(code: TileCode, op: Reduce, share: ThreadShare, source: HeldMatrix)
     for numbers in _rows(source.share):
         own = [casts.cast(w, features, component_, total, source.part(code, number)) for number in numbers]
         found.append(casts.cast(w, features, total, component_, _row(code, own, pair)))
-    return in_registers(w, features, share, found)
+    return in_registers(w, features, share, found.__getitem__)
 
 
 def _rows(share: ThreadShare) -> list[list[int]]:

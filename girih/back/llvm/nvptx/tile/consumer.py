@@ -7,8 +7,9 @@ from dataclasses import field
 
 from girih.back.llvm.emit.text import Val
 from girih.back.llvm.nvptx.tile import components, memory
-from girih.back.llvm.nvptx.tile.components import HeldMatrix
+from girih.back.llvm.nvptx.tile.components import HeldMatrix, RegisterRule
 from girih.back.llvm.nvptx.tile.flow import sources_of
+from girih.back.llvm.nvptx.tile.matrices import DeferredRegisters
 from girih.back.llvm.nvptx.tile.products import PlacedFactor, ProductCode
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
 from girih.back.llvm.nvptx.tile.role import TileRole
@@ -20,6 +21,7 @@ from girih.tile.form import (
     Await,
     Combine,
     Componentwise,
+    Compute,
     Deliver,
     Fetch,
     GiveBack,
@@ -29,12 +31,19 @@ from girih.tile.form import (
     Send,
     Settle,
     Stage,
+    Steps,
     TakeTurn,
     TileFactor,
     TileProduct,
     TileStep,
     walk,
 )
+
+_AT_END = (Compute, Componentwise, Assign, Fetch, Deliver, Reclaim, Stage, Send, GiveBack)
+"""The steps at the end of a body that may be taken part by part: none of them writes registers a second time."""
+
+_LOADED_AHEAD = 24
+"""So many registers are loaded before one is used, where they are used part by part."""
 
 _OWN_BARRIERS = 1
 """The number of the named barrier of consumer 0; those of the others follow, then those for turns (PTX ISA "bar")."""
@@ -46,6 +55,8 @@ class Consumer(TileRole):
 
     sources: dict[str, frozenset[str]] = field(default_factory=dict)
     """The left factors in registers, each with the registers that it is computed from."""
+    ends_here: bool = False
+    """Whether the steps that follow only compute and store, each once."""
 
     def prepare(self) -> None:
         """Write what comes before the first work-group."""
@@ -66,7 +77,7 @@ class Consumer(TileRole):
                 self.ptx.meet(self._turn(0), 2 * WARPGROUP)
         if self.code.kernel.stagings:
             with self.by_one():
-                self.ptx.wait_for_stores(read=False)
+                self.ptx.wait_for_stores(0, read=False)
 
     @property
     def _has_turns(self) -> bool:
@@ -78,6 +89,17 @@ class Consumer(TileRole):
         w = self.code.w
         thread = w.binary("and", w.convert("trunc", self.code.thread, "i32"), word(WARPGROUP - 1))
         return w.when(w.compare("eq", thread, word(0)))
+
+    def steps(self, steps: Steps) -> None:
+        """Write some steps; what is computed at the end of the body is computed part by part, as it is stored."""
+        if steps is not self.code.kernel.consumers.body:
+            TileRole.steps(self, steps)
+            return
+        end = next((k for k in range(len(steps), 0, -1) if not isinstance(steps[k - 1], _AT_END)), 0)
+        self.ends_here = False
+        TileRole.steps(self, steps[:end])
+        self.ends_here = True
+        TileRole.steps(self, steps[end:])
 
     def step(self, step: TileStep) -> None:
         match step:
@@ -167,6 +189,14 @@ class Consumer(TileRole):
 
     # --- matrices ------------------------------------------------------------------------
 
+    def _set(self, name: str, rule: RegisterRule, ahead: int = 0) -> None:
+        """Set registers: at once, or, behind the last products, loops and branches, where they are used."""
+        count = self.code.share(name).registers
+        if self.ends_here:
+            self.registers[name] = DeferredRegisters(rule, count, ahead)
+        else:
+            self.registers[name] = tuple(rule(number) for number in range(count))
+
     def _held(self, name: str) -> HeldMatrix:
         return HeldMatrix(self.code.share(name), self.registers[name])
 
@@ -174,17 +204,16 @@ class Consumer(TileRole):
         code = self.code
         match step:
             case Componentwise(op, result, operands):
-                with code.checking(checks=True):
-                    held = [self._held(name) for name in operands]
-                    self.registers[result] = components.computed(code, op, code.share(result), held)
+                held = [self._held(name) for name in operands]
+                self._set(result, components.computed(code, op, code.share(result), held))
             case Combine(op, result, source):
                 with code.checking(checks=True):
                     self.registers[result] = components.combined(code, op, code.share(result), self._held(source))
             case Assign(result, source):
-                self.registers[result] = components.converted(code, code.share(result), self._held(source))
+                self._set(result, components.converted(code, code.share(result), self._held(source)))
             case Fetch(result, op):
                 assert isinstance(op, MatrixAccess)
-                self.registers[result] = memory.fetched(code, op, code.share(result))
+                self._set(result, memory.fetched(code, op, code.share(result)), ahead=_LOADED_AHEAD)
             case Deliver(source, op):
                 assert isinstance(op, MatrixAccess)
                 memory.deliver(code, op, self._held(source))
@@ -213,10 +242,12 @@ class Consumer(TileRole):
 
     def _store_step(self, step: Reclaim | Stage | Send) -> None:
         match step:
-            case Reclaim():
-                with self.by_one():
-                    self.ptx.wait_for_stores(read=True)
-                self.ptx.meet(self._own_barrier(), WARPGROUP)
+            case Reclaim(staging):
+                later = self.known.later_stores(staging)
+                if later is not None:
+                    with self.by_one():
+                        self.ptx.wait_for_stores(later, read=True)
+                    self.ptx.meet(self._own_barrier(), WARPGROUP)
             case Stage(name, source, row, column):
                 tile, (lane, warp) = self.code.kernel.staging(name).tile, lane_and_warp(self.code)
                 held = self._held(source)

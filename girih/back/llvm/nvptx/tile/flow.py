@@ -1,4 +1,4 @@
-"""What is known at each step of the consumers without executing them: products that run, and slots that are held.
+"""What is known at each step of the consumers without executing them: products and stores that run, and held slots.
 
 The steps of a loop are gone through until nothing changes any more, so that what is known at its begin holds in every
 iteration.
@@ -20,6 +20,7 @@ from girih.tile.form import (
     GiveBack,
     Issue,
     Repeat,
+    Send,
     Settle,
     Steps,
     TileStep,
@@ -37,19 +38,22 @@ Group = frozenset[str]
 class Known:
     """What is known before a step: the groups that may run, the last one last, and how many slots are held of rings.
 
-    A ring of which that is known only when the kernel runs is not there.
+    `stores` are those of the copy engine: each may be from one of some stagings. A ring of which the number of slots is
+    known only when the kernel runs is not there.
     """
 
     groups: tuple[Group, ...] = ()
+    stores: tuple[Group, ...] = ()
     held: Mapping[str, int] = field(default_factory=dict)
 
     def met(self, other: Known) -> Known:
         """What is known where two ways meet."""
-        longest = max(len(self.groups), len(other.groups))
-        first, second = (((frozenset[str](),) * (longest - len(one.groups)) + one.groups) for one in (self, other))
-        groups = tuple(a | b for a, b in zip(first, second, strict=True))
         held = {ring: count for ring, count in self.held.items() if other.held.get(ring) == count}
-        return Known(groups, held)
+        return Known(_both(self.groups, other.groups), _both(self.stores, other.stores), held)
+
+    def later_stores(self, staging: str) -> int | None:
+        """How many stores at least are later than all from a staging; None where there are none from it."""
+        return next((number for number, one in enumerate(reversed(self.stores)) if staging in one), None)
 
     def running(self, pending: int) -> Group:
         """The registers of the last `pending` groups."""
@@ -58,6 +62,13 @@ class Known:
     def settled(self, pending: int) -> Group:
         """The registers that nothing uses any more behind a wait until no more than `pending` groups run."""
         return frozenset[str]().union(*self.groups) - self.running(pending)
+
+
+def _both(first: tuple[Group, ...], second: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Groups where two ways meet: what each may be, counted from the last one."""
+    longest = max(len(first), len(second))
+    padded = [(frozenset[str](),) * (longest - len(one)) + one for one in (first, second)]
+    return tuple(a | b for a, b in zip(*padded, strict=True))
 
 
 def issued(step: Issue) -> Group:
@@ -70,8 +81,9 @@ def after(step: TileStep, known: Known) -> Known:
     """What is known behind a step."""
     match step:
         case Issue():
-            *early, first = _first_ones((*known.groups, issued(step)))
-            return replace(known, groups=(*early, first))
+            return replace(known, groups=_first_ones((*known.groups, issued(step))))
+        case Send(staging=staging):
+            return replace(known, stores=_first_ones((*known.stores, frozenset((staging,)))))
         case Settle(pending):
             return replace(known, groups=known.groups[-pending:] if pending else ())
         case Await(ring) if ring in known.held:

@@ -25,6 +25,7 @@ from girih.back.llvm.nvptx.machine.pointers import declared_pointer, pointer_slo
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.consumer import Consumer
+from girih.back.llvm.nvptx.tile.flow import Known, at_begin
 from girih.back.llvm.nvptx.tile.matrices import ComponentsPlace
 from girih.back.llvm.nvptx.tile.producer import Producer
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, TilePtx, word
@@ -54,7 +55,8 @@ def lower_tile(
     `lowerings` are those of scalars.
     """
     function, entry = kernel.function, entry_name(kernel.function)
-    module = ModuleText({})
+    # nvJitLink has products wait for each other, and ignores `setmaxnreg`, in code with calls (C7504, C7509).
+    module = ModuleText({}, calls=False)
     debug = DebugInfo(module, function.name, entry, function.span, directives=True)
     pointers, changing = pointer_slots(function), changing_parameters(function)
     listed = [declared_pointer(function.parameters[n], n, changing, disjoint=True) for n in pointers.values()]
@@ -219,13 +221,15 @@ def _each_work_group(role: TileRole, kernel: TileKernel, kind: type[Supply] | ty
     def go(number: Val, values: Sequence[Val]) -> list[Val]:
         rest = iter(values)
         role.rings = {name: RingPlace(next(rest), next(rest), word(0)) for name in names}
-        role.known = type(role.known)(held=dict.fromkeys(names, 0))
+        role.known = known
         role.registers = {}
         code.group = _place_of(code, kernel.order, number, sizes)
         role.steps(body)
         return [value for place in role.rings.values() for value in (place.slot, place.parity)]
 
     begin = [word(0)] * (2 * len(names))
+    known = Known(held=dict.fromkeys(names, 0))
+    known = at_begin(body, known) if kernel.order.persistent else known
     if not kernel.order.persistent:
         go(first, begin)
         return

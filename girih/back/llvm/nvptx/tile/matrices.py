@@ -8,7 +8,9 @@ of less than 32 bits share registers with those that follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import overload
 
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Val, integer, wide
@@ -140,27 +142,57 @@ def component(w: Writer, features: Features, share: ThreadShare, registers: Sequ
     return (from_memory(w, features, share.component, one),)
 
 
-def in_registers(w: Writer, features: Features, share: ThreadShare, found: Sequence[Parts]) -> tuple[Val, ...]:
-    """The registers of all components, given as numbers are computed."""
+@dataclass(slots=True, eq=False)
+class DeferredRegisters(Sequence[Val]):
+    """Registers that are computed where they are used first, so that few of them are alive at a time.
+
+    With each, those that follow are, `ahead` of them: what is loaded takes a while to come.
+    """
+
+    compute: Callable[[int], Val]
+    length: int
+    ahead: int = 0
+    found: dict[int, Val] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, place: int) -> Val: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Val]: ...
+
+    def __getitem__(self, place: int | slice) -> Val | list[Val]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(self.length))]
+        if not 0 <= place < self.length:
+            raise IndexError(place)
+        for number in range(place, min(place + self.ahead + 1, self.length)):
+            if number not in self.found:
+                self.found[number] = self.compute(number)
+        return self.found[place]
+
+
+def register_of(w: Writer, features: Features, share: ThreadShare, part: Callable[[int], Parts], number: int) -> Val:
+    """A register by its number, of components that are given as numbers are computed."""
     if share.component.size >= _WORD:
-        return tuple(part for parts in found for part in parts)
-    raw = [to_memory(w, features, share.component, part) for (part,) in found]
-    return raw_registers(w, share, raw)
+        component, half = divmod(number, share.parts)
+        return part(component)[half]
+    first = number * share.packed
+    raw = [to_memory(w, features, share.component, *part(first + k)) for k in range(share.packed)]
+    return raw[0] if share.packed == 1 else w.convert("bitcast", w.join(raw), share.type)
 
 
-def raw_registers(w: Writer, share: ThreadShare, raw: Sequence[Val]) -> tuple[Val, ...]:
-    """The registers of all components, given as they are in memory."""
-    if share.packed == 1:
-        return tuple(raw)
-    pieces = [w.join(raw[first : first + share.packed]) for first in range(0, len(raw), share.packed)]
-    return tuple(w.convert("bitcast", piece, share.type) for piece in pieces)
+def in_registers(w: Writer, features: Features, share: ThreadShare, part: Callable[[int], Parts]) -> tuple[Val, ...]:
+    """The registers of all components, which are given by their numbers, as numbers are computed."""
+    return tuple(register_of(w, features, share, part, number) for number in range(share.registers))
 
 
 _NARROW = {"f16": "half", "bf16": "bfloat"}
 
 
-def narrowed(w: Writer, share: ThreadShare, floats: Sequence[Val]) -> tuple[Val, ...]:
-    """The registers of a matrix of f16 or bf16 from components of f32, rounded to nearest even (PTX ISA "cvt")."""
+def narrowed(w: Writer, share: ThreadShare, floats: Sequence[Val]) -> Val:
+    """A register of a matrix of f16 or bf16 from components of f32, rounded to nearest even (PTX ISA "cvt")."""
     type = wide(_NARROW[share.component.name], share.packed)
-    pieces = [w.join(floats[first : first + share.packed]) for first in range(0, len(floats), share.packed)]
-    return tuple(w.convert("bitcast", w.convert("fptrunc", piece, type), share.type) for piece in pieces)
+    return w.convert("bitcast", w.convert("fptrunc", w.join(floats), type), share.type)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.lower.access import part_count, part_type
 from girih.back.llvm.lower.one_lane.matrix.memory import load_parts, report_missing, store_parts
 from girih.back.llvm.lower.tiles.bounds import TileBounds
+from girih.back.llvm.numbers.rounding import from_memory, to_memory
+from girih.back.llvm.numbers.values import memory_type
 from girih.back.llvm.nvptx.tile.code import TileCode
-from girih.back.llvm.nvptx.tile.components import HeldMatrix
-from girih.back.llvm.nvptx.tile.matrices import Parts, ThreadShare, in_registers
+from girih.back.llvm.nvptx.tile.components import HeldMatrix, RegisterRule
+from girih.back.llvm.nvptx.tile.factors import BLOCK
+from girih.back.llvm.nvptx.tile.matrices import Parts, ThreadShare, register_of
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixLoad,
     CooperativeMatrixStore,
     MatrixAccess,
 )
-
-Accesses = CooperativeMatrixLoad | CooperativeMatrixStore
 
 
 def bounds_of(code: TileCode, op: MatrixAccess) -> TileBounds:
@@ -39,64 +41,101 @@ class _Window:
 
     def __init__(self, code: TileCode, op: MatrixAccess, share: ThreadShare) -> None:
         self.code, self.share = code, share
-        w, self.bounds = code.w, bounds_of(code, op)
-        size = share.component.size
-        self.begin = w.at(self.bounds.memref.pointer, w.mul(self.bounds.first(), size))
-        # Distances of columns are multiples of a stride: in front of loops they would take the registers of sums.
-        self.steps = [code.ptx.here(step) if isinstance(step, Val) else step for step in self.bounds.steps()]
-        looks = code.asked or op.checked.rows or op.checked.columns
-        self.ends = (
-            [w.sub(n, p) for n, p in zip(self.bounds.sizes, self.bounds.position, strict=True)] if looks else None
-        )
+        w, bounds = code.w, bounds_of(code, op)
+        # Where each component lies is found here: in front of loops that would take registers of other code.
+        self.steps = [code.ptx.here(step) if isinstance(step, Val) else step for step in bounds.steps()]
+        row, column = code.own.place(w, share, 0)
+        self.own = [w.convert("zext", one, "i64") for one in (row, column)]
+        pointer = w.at(bounds.memref.pointer, w.mul(bounds.first(), share.component.size))
+        for place, step in zip(self.own, self.steps, strict=True):
+            pointer = w.at(pointer, w.mul(place, step))
+        self.begin = pointer
+        self.ends: list[tuple[Val, Val]] = []
+        if code.asked or op.checked.rows or op.checked.columns:
+            places = zip(bounds.sizes, bounds.position, self.own, strict=True)
+            self.ends = [(w.add(begin, place), w.sub(size, w.add(begin, place))) for size, begin, place in places]
+
+    def _moved(self, number: int) -> tuple[int, int]:
+        """How many rows and columns a component is behind the thread's first one."""
+        block, eight, half, neighbour = self.share.place(number)
+        return BLOCK * block + 8 * half, 8 * eight + neighbour
 
     def address(self, number: int) -> Val:
         """The address of a component."""
         w, found = self.code.w, self.begin
-        for place, step in zip(self._place(number), self.steps, strict=True):
-            found = w.at(found, w.mul(place, step))
+        for distance, step in zip(self._moved(number), self.steps, strict=True):
+            found = w.at(found, _times(self.code, step, distance))
         return found
 
     def there(self, number: int) -> Val | None:
         """Whether a component is in its memory; None if that need not be asked."""
-        if self.ends is None:
-            return None
-        w, found = self.code.w, None
-        for place, begin, end in zip(self._place(number), self.bounds.position, self.ends, strict=True):
-            inside = w.binary("and", w.compare("slt", place, end), w.compare("sge", w.add(place, begin), integer(0)))
+        w = self.code.w
+        found: Val | None = None
+        for distance, (place, left) in zip(self._moved(number), self.ends, strict=False):
+            inside = w.both(w.compare("sgt", left, integer(distance)), w.compare("sge", place, integer(-distance)))
             found = w.both(found, inside)
         return found
 
-    def _place(self, number: int) -> list[Val]:
-        w = self.code.w
-        return [w.convert("zext", one, "i64") for one in self.code.own.place(w, self.share, number)]
+
+def _times(code: TileCode, step: Operand, distance: int) -> Operand:
+    return step * distance if isinstance(step, int) else code.w.mul(step, distance)
 
 
-def fetched(code: TileCode, op: MatrixAccess, share: ThreadShare) -> tuple[Val, ...]:
+_LETTERS = {1: "r", 2: "h", 4: "r", 8: "l"}
+"""The registers that numbers of so many bytes are loaded to and stored from; a byte is the low one of four."""
+_WORDS = {1: "i32", 2: "i16", 4: "i32", 8: "i64"}
+
+
+def _guarded_load(code: TileCode, type: str, size: int, address: Val, there: Val) -> Val:
+    """The value at an address, zero where it is not there: without a branch for each of many."""
+    w, letter, word = code.w, _LETTERS[size], _WORDS[size]
+    bits = 8 * size
+    kind = "u8" if size == 1 else f"b{bits}"
+    text = (
+        "{ .reg .pred there; setp.ne.b32 there, $2, 0; "
+        f"mov.b{max(bits, 32) if size == 1 else bits} $0, 0; @there ld.{kind} $0, [$1]; }}"
+    )
+    (found,) = code.ptx.results(text, [word], [f"=&{letter}", "l", "r"], [address, w.convert("zext", there, "i32")])
+    return _as(code, found, type)
+
+
+def _guarded_store(code: TileCode, held: Val, size: int, address: Val, there: Val) -> None:
+    w, word = code.w, _WORDS[size]
+    value = w.convert("zext", held, word) if size == 1 else w.convert("bitcast", held, word)
+    text = f"{{ .reg .pred there; setp.ne.b32 there, $2, 0; @there st.b{8 * size} [$1], $0; }}"
+    code.ptx.line(text, f"{_LETTERS[size]},l,r", value, address, w.convert("zext", there, "i32"), alone=True)
+
+
+def _as(code: TileCode, held: Val, type: str) -> Val:
+    """A word as a value of a type, which has its bits or the low ones."""
+    return code.w.convert("trunc" if type == "i8" else "bitcast", held, type)
+
+
+def fetched(code: TileCode, op: MatrixAccess, share: ThreadShare) -> RegisterRule:
     """The registers of a tile; what is not there is zero."""
     window, type = _Window(code, op, share), share.component
-    zero = code.zero(type, 1)
+    one = part_type(type)
 
     def load(number: int) -> Parts:
-        return load_parts(code, type, window.address(number))
+        address, there = window.address(number), window.there(number)
+        if there is None:
+            return load_parts(code, type, address)
+        places = [code.w.at(address, k * one.size) for k in range(part_count(type))]
+        raw = [_guarded_load(code, memory_type(one), one.size, place, there) for place in places]
+        return tuple(from_memory(code.w, code.features, one, part) for part in raw)
 
-    found: list[Parts] = []
-    for number in range(share.count):
-        there = window.there(number)
-        found.append(load(number) if there is None else tuple(_either(code, there, number, load, zero)))
-    return in_registers(code.w, code.features, share, found)
-
-
-def _either(code: TileCode, there: Val, number: int, load: Callable[[int], Parts], zero: Parts) -> list[Val]:
-    return code.w.either(there, lambda: load(number), lambda: zero)
+    return partial(register_of, code.w, code.features, share, load)
 
 
 def deliver(code: TileCode, op: MatrixAccess, held: HeldMatrix) -> None:
     """Store a tile from registers; what is not there is left out."""
-    window, share = _Window(code, op, held.share), held.share
+    share = held.share
+    window, one = _Window(code, op, share), part_type(share.component)
     for number in range(share.count):
-        parts, there = held.part(code, number), window.there(number)
+        parts, there, address = held.part(code, number), window.there(number), window.address(number)
         if there is None:
-            store_parts(code, share.component, window.address(number), parts)
+            store_parts(code, share.component, address, parts)
             continue
-        with code.w.when(there):
-            store_parts(code, share.component, window.address(number), parts)
+        for k, part in enumerate(parts):
+            raw = to_memory(code.w, code.features, one, part)
+            _guarded_store(code, raw, one.size, code.w.at(address, k * one.size), there)

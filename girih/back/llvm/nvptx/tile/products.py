@@ -50,7 +50,7 @@ class ProductCode:
 
     code: TileCode
     product: TileProduct
-    left: PlacedFactor | tuple[Val, ...]
+    left: PlacedFactor | Sequence[Val]
     right: PlacedFactor
 
     def write(self, sums: Sequence[Val] | None) -> list[Val]:

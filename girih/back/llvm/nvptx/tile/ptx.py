@@ -114,9 +114,9 @@ class TilePtx:
         """End the thread's group of stores ("cp.async.bulk.commit_group")."""
         self.line("cp.async.bulk.commit_group;", alone=True)
 
-    def wait_for_stores(self, *, read: bool) -> None:
-        """Wait until all stores of the thread have been made, or only read their shared memory."""
-        self.line(f"cp.async.bulk.wait_group{'.read' if read else ''} 0;", alone=True)
+    def wait_for_stores(self, pending: int, *, read: bool) -> None:
+        """Wait until all but the last `pending` groups of stores have been made, or only read their shared memory."""
+        self.line(f"cp.async.bulk.wait_group{'.read' if read else ''} {pending};", alone=True)
 
     def show_writes(self) -> None:
         """Let the copy engine see what this thread wrote to shared memory ("fence.proxy")."""

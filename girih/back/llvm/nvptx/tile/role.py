@@ -42,7 +42,7 @@ class TileRole:
     rings: dict[str, RingPlace]
     collective: frozenset[Op]
     """The instructions outside of `parallel`."""
-    registers: dict[str, tuple[Val, ...]] = field(default_factory=dict)
+    registers: dict[str, Sequence[Val]] = field(default_factory=dict)
     known: Known = field(default_factory=Known)
 
     @property
