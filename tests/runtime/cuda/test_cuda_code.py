@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import girih
 from girih.back.llvm.nvptx.machine.architecture import ARCHITECTURES
 from girih.diagnostics import InternalError
-from girih.runtime.cuda.code import assembler, kept, nvjitlink, sass
+from girih.runtime.cuda.code import assembler, kept, nvjitlink, ptxas, sass
 from girih.runtime.cuda.code.assembler import Assembled, AssemblyError, DriverAssembler, NvJitLink, Ptxas, assemble
 from girih.runtime.cuda.code.resources import KernelResources
 from tests.runtime.cuda import fake as fakes
@@ -71,6 +72,9 @@ def test_the_order_of_assemblers(fake: FakeDriver, monkeypatch: pytest.MonkeyPat
     found = for_device()
     assert [type(one) for one in found] == [NvJitLink, Ptxas, DriverAssembler]
     assert [type(one) for one in real()] == [NvJitLink, Ptxas], "the driver's is for its device alone"
+    monkeypatch.setattr(ptxas, "in_wheels", lambda: (str(command),))
+    whole = list(assembler.assemblers(for_device=True, whole=True))
+    assert [type(one) for one in whole] == [Ptxas, Ptxas, DriverAssembler, NvJitLink], "what is linked is no whole"
     assert len({one.identity for one in found}) == 3
     # A library that does not load, and an assembler that is too old: the next one is asked.
     made = assemble(PTX, "sm_90a", iter(found))
@@ -78,6 +82,25 @@ def test_the_order_of_assemblers(fake: FakeDriver, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InternalError, match=r"(?s)no assembler takes the code for sm_90a.*loaded.*not defined"):
         assemble(PTX, "sm_90a", iter(found[:2]))
     assert assemble(PTX, "sm_90a", iter(())) is None
+
+
+def test_ptxas_in_wheels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of the newest toolkit first; what cannot be executed is none."""
+    for name in ("cu12", "cu13", "cu14"):
+        file = tmp_path / name / "bin" / "ptxas"
+        file.parent.mkdir(parents=True)
+        file.write_text("")
+        file.chmod(0o644 if name == "cu14" else 0o755)
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(ptxas, "find_spec", lambda name: spec if name == "nvidia" else None)
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/ptxas")
+    ptxas.in_wheels.cache_clear()
+    try:
+        there = [str(tmp_path / name / "bin" / "ptxas") for name in ("cu13", "cu12")]
+        assert list(ptxas.commands(wheels=True)) == ["/bin/ptxas", *there]
+        assert list(ptxas.commands(wheels=False)) == ["/bin/ptxas"]
+    finally:
+        ptxas.in_wheels.cache_clear()
 
 
 def test_a_changed_assembler_is_another_one(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 All three are one assembler in versions of their own: where one refuses, as one does that is too old to know the
 architecture, the next one is asked. Lines of the program are kept for profilers and debuggers.
+
+nvJitLink takes each module for a part of a program. In such a part `setmaxnreg` is ignored, and products of warpgroups
+wait for each other (C7504, C7509). So a tile program is assembled `whole`: by `ptxas` on the path or of a wheel, else
+by the driver, and by nvJitLink last.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ from typing import Any, Protocol
 
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
-from girih.runtime.cuda.code import nvjitlink
+from girih.runtime.cuda.code import nvjitlink, ptxas
 from girih.runtime.cuda.driver import CudaFault, call, driver
 
 NO_ASSEMBLER = "install nvJitLink with `pip install nvidia-nvjitlink`, or put ptxas of NVIDIA's toolkit on the path"
@@ -50,19 +53,20 @@ class Assembler(Protocol):
         """The machine code of a module. Raises `AssemblyError`."""
 
 
-def assemblers(*, for_device: bool = False) -> Iterator[Assembler]:
-    """The assemblers that are there, the preferred one first.
+def assemblers(*, for_device: bool = False, whole: bool = False) -> Iterator[Assembler]:
+    """The assemblers that are there, the preferred one first; others are preferred for what is assembled `whole`.
 
     The driver has one for the thread's current device, which is there where code is `for_device`.
     """
     library = nvjitlink.library_file()
-    if library is not None:
-        yield NvJitLink(library)
-    ptxas = shutil.which("ptxas")
-    if ptxas is not None:
-        yield Ptxas(ptxas)
+    linkers = [] if library is None else [NvJitLink(library)]
+    if not whole:
+        yield from linkers
+    yield from map(Ptxas, ptxas.commands(wheels=whole))
     if for_device:
         yield DriverAssembler(int(call("cuDriverGetVersion")))
+    if whole:
+        yield from linkers
 
 
 def assemble(ptx: str, architecture: str, asked: Iterator[Assembler]) -> Assembled | None:

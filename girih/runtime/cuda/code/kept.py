@@ -80,7 +80,7 @@ def machine_code(kernel: PtxKernel, *, for_device: bool = False) -> MachineCode 
     With `for_device` it is to be launched on the thread's current device, whose driver has an assembler, too. Raises
     `InternalError` where all assemblers refuse it.
     """
-    asked, cache = list(assemblers(for_device=for_device)), Cache.standard()
+    asked, cache = list(assemblers(for_device=for_device, whole=kernel.is_tile_program)), Cache.standard()
     # It makes the code, or refuses it every time.
     who = [one.identity for one in asked[:1]]
     key = digest("cubin", kernel.ptx, kernel.architecture, _driver_version(), *who)
