@@ -64,7 +64,8 @@ class _SpreadSearch:
     def _set(self, values: Iterable[Value], spreads: Iterable[Spread]) -> None:
         for value, spread in zip(values, spreads, strict=True):
             if isinstance(value.type, CoopMatrix):
-                self.found[value] = joined((spread, self.found.get(value, Spread.ONE)))
+                least = joined((spread, self.found.get(value, Spread.ONE)))
+                self.found[value] = _within(least, value.type)
 
     def _of(self, values: Iterable[Value]) -> list[Spread]:
         return [self.found.get(value, Spread.ONE) for value in values]
@@ -94,11 +95,16 @@ class _SpreadSearch:
             case CooperativeMatrixMulAdd():
                 return joined(self._of(matrices)) if is_outer(op) else Spread.TILE
             case Reduce() | CooperativeMatrixCombine():
+                source = matrices[0].type
+                assert isinstance(source, CoopMatrix)
                 if not along_row(op):
                     raise NoTileProgram(
                         "numbers of different rows are combined, which different warps hold", op.span,
                         "let rows of the matrix be what is combined: compute with the transpose",
                     )  # fmt: skip
+                if source.rows == 1:
+                    what = "the numbers of one row are combined, which are spread over all threads"
+                    raise NoTileProgram(what, op.span, "let each row of the tile have a row of its own")
                 return Spread.ROWS
             case CooperativeMatrixApply():
                 own = [Spread.ROWS] if reads_row(op) else []
@@ -132,6 +138,13 @@ def keeps_what_is_the_same(op: Reduce | CooperativeMatrixCombine) -> bool:
 
 def _of_shape(type: object) -> Spread:
     assert isinstance(type, CoopMatrix)
+    return _within(Spread.TILE, type)
+
+
+def _within(spread: Spread, type: CoopMatrix) -> Spread:
+    """The spread of a matrix that has one row or one column, if it would be this one with more of them."""
+    if type.rows == 1:
+        spread = {Spread.TILE: Spread.COLUMNS, Spread.ROWS: Spread.ONE}.get(spread, spread)
     if type.columns == 1:
-        return Spread.ROWS
-    return Spread.COLUMNS if type.rows == 1 else Spread.TILE
+        spread = {Spread.TILE: Spread.ROWS, Spread.COLUMNS: Spread.ONE}.get(spread, spread)
+    return spread

@@ -175,6 +175,46 @@ def test_rows_that_are_the_same_everywhere_take_few_registers() -> None:
     assert spreads.count(Spread.ROWS) > 4
 
 
+ONE_ROW = """%bias = cooperative_matrix_load.both_checked %X[%zero, %column]
+                : coopmatrix<f32x1x256,matrix_acc,work_group>
+        %squares = cooperative_matrix_apply (%r, %c, %x) = %bias -> coopmatrix<f32x1x256,matrix_acc,work_group> {
+            %at = cast %r : f32
+            %y = add %x, %at : f32
+            yield (%y)
+        }
+        %sum = cooperative_matrix_apply (%r, %c, %x, %y) = %product, %squares
+                -> coopmatrix<f32x128x256,matrix_acc,work_group> {
+            %y2 = add %x, %y : f32
+            yield (%y2)
+        }
+        """
+
+
+def test_a_matrix_of_one_row_is_spread_over_columns() -> None:
+    """Also where the number of the row, which is 0, is looked at."""
+    text = product(epilogue=ONE_ROW + STORE.replace("%product", "%sum")).replace("%C:", "%X: memref<f32x1x?>, %C:")
+    spreads = {one.spread for one in kernel_of(text).registers if one.rows == 1}
+    assert spreads == {Spread.COLUMNS}
+
+
+def test_the_numbers_of_one_row_are_not_combined() -> None:
+    total = """%total = cooperative_matrix_combine.row (%x, %y) = %bias -> coopmatrix<f32x1x256,matrix_acc,work_group> {
+            %both = add %x, %y : f32
+            yield (%both)
+        }
+        %sum = cooperative_matrix_apply (%r, %c, %x, %y) = %product, %total
+                -> coopmatrix<f32x128x256,matrix_acc,work_group> {
+            %z = add %x, %y : f32
+            yield (%z)
+        }
+        """
+    bias = ONE_ROW.partition("%squares")[0]
+    text = product(epilogue=bias + total + STORE.replace("%product", "%sum"))
+    assert reason(text.replace("%C:", "%X: memref<f32x1x?>, %C:")) == (
+        "the numbers of one row are combined, which are spread over all threads"
+    )
+
+
 def test_the_second_product_runs_while_rows_are_computed() -> None:
     kernel = kernel_of(attention())
     (loop,) = (step for step in walk(kernel.consumers.body) if isinstance(step, Repeat))

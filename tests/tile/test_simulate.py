@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from girih.diagnostics import KernelError
 from girih.interpreter.launch import launch
+from girih.interpreter.machine.permissions import in_tf32
 from girih.ir.core import Function
 from girih.tile.form import TileKernel, WorkOrder
 from girih.tile.recognise import tile_kernel
@@ -97,6 +98,17 @@ def test_products_of_other_types(type: str, sum: str, depth: int) -> None:
     same_as_interpreter(
         function, tile_kernel(function), (2, 2, 1), [a, whole(160, 80, dtype=dtype), blank(144, 80, dtype=dtype)]
     )
+
+
+def test_factors_are_rounded_to_tf32_where_that_is_allowed() -> None:
+    text = product(type="f32", rows=128, columns=64, depth=32, transpose_a=True)
+    function = function_of(text.replace("subgroup_size=32", 'allow=["tf32"], subgroup_size=32'))
+    a, b, c = normal(96, 128, dtype=np.float32), normal(96, 64, dtype=np.float32), blank(128, 64, dtype=np.float32)
+    expected = in_tf32(a).T.astype(np.float64) @ in_tf32(b).astype(np.float64)
+    simulate(tile_kernel(function), (1, 1, 1), (a, b, c))
+    np.testing.assert_allclose(c, expected, rtol=0, atol=1e-4)
+    exact = a.T.astype(np.float64) @ b.astype(np.float64)
+    assert np.abs(c - exact).max() > 1e-3
 
 
 def test_a_scaled_sum() -> None:

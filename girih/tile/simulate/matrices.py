@@ -37,17 +37,25 @@ def computed(machine: Machine, op: Op, operands: Sequence[Array], consumer: int,
     (result,) = op.results
     type = result.type
     assert isinstance(type, CoopMatrix)
-    own = type.rows // consumers
+    rows = _rows_of(type, consumer, consumers)
     if isinstance(op, CooperativeMatrixApply):
         for value, array in zip(op.matrices, operands, strict=True):
-            machine.env[value] = np.broadcast_to(array, (own, type.columns))[None, None]
-        rows: Array = applied(machine, op, range(consumer * own, (consumer + 1) * own))[0, 0]
-        return rows
+            machine.env[value] = np.broadcast_to(array, (len(rows), type.columns))[None, None]
+        made: Array = applied(machine, op, rows)[0, 0]
+        return made
     for value, array in zip(matrices_of(op), operands, strict=True):
         machine.env[value] = _whole(array, value.type, consumers)
     execute(machine, op)
     whole = np.broadcast_to(machine.array(result), (1, 1, *type.shape))[0, 0]
-    return np.asarray(whole if type.rows == 1 else whole[:own])
+    return np.asarray(whole[: len(rows)])
+
+
+def _rows_of(type: CoopMatrix, consumer: int, consumers: int) -> range:
+    """The rows of a matrix that a consumer has: all have the one of a matrix of one row."""
+    if type.rows == 1:
+        return range(1)
+    own = type.rows // consumers
+    return range(consumer * own, (consumer + 1) * own)
 
 
 def execute(machine: Machine, op: Op) -> None:
