@@ -151,6 +151,9 @@ def program(seed: int) -> TileText:
 def _sizes(source: random.Random) -> Sizes:
     type, sum = source.choice([("bf16", "f32"), ("bf16", "f32"), ("f16", "f32"), ("i8", "i32"), ("f8e4m3", "f32")])
     rows, columns = source.choice([64, 64, 128, 192]), source.choice([16, 32, 64, 96])
+    if source.random() < 0.1:
+        # Stores go through stagings in several parts, of 64 rows and up to 128 columns.
+        rows, columns = source.choice([(256, 32), (64, 192), (128, 160)])
     depth = source.choice([16, 32, 64]) if type in ("bf16", "f16") else source.choice([32, 64])
     step = 16
     m, n = (
