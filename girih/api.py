@@ -6,7 +6,7 @@ arrays only if nothing was found wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from os import PathLike, fspath
 from types import MappingProxyType
@@ -20,9 +20,16 @@ from girih.front.shaders.files import is_assembly, is_binary, is_module
 from girih.ir.core import Function, Module, Order
 from girih.ir.grid import grid_of_function, show_grid
 from girih.lazy_dataclass import dataclass
-from girih.program import compile_source, known_order, read_bytes, read_source, source_of_text
+from girih.program import compile_source, known_order, named_only, read_bytes, read_source, source_of_text
 from girih.program import in_order as in_order_of
-from girih.runtime.device import AsynchronousExecutor, Executor, ShaderEntry, ShaderExecutor, SizedExecutor
+from girih.runtime.device import (
+    AsynchronousExecutor,
+    Executor,
+    QuickLaunches,
+    ShaderEntry,
+    ShaderExecutor,
+    SizedExecutor,
+)
 from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
 from girih.source import Source
 
@@ -130,14 +137,6 @@ def _compile(
     resolved, known = resolve(target, checks=checks), known_order(order)
     module, warnings = compile_source(source, named_only(definitions), resolved.row.limits)
     return program_of(in_order_of(module, known), resolved, warnings)
-
-
-def named_only(definitions: Definitions | None) -> dict[str, object]:
-    """The definitions of a program in the tensor language. Raises `TypeError` for one whose name is not a string."""
-    for name in definitions or {}:
-        if not isinstance(name, str):
-            raise TypeError(f"a definition is named by a string; got {name!r}: numbers name those of SPIR-V modules")
-    return {str(name): value for name, value in (definitions or {}).items()}
 
 
 def compile_module(
@@ -252,10 +251,9 @@ class ShaderProgram(Program):
 class Kernel:
     """A kernel, to be launched as `kernel(arguments)` on its own grid, or as `kernel[grid](arguments)` on another.
 
-    Arguments are given by position or by the names of the parameters, as in Python: `kernel[grid](1.0, A=a, B=b)`.
-    The grid of its own is the one that the function's `grid` attribute says, and one work-group without it.
-    `ir` is the function of the program; `grid` the number of work-groups along x, y and z, None where the arguments
-    of the launch decide.
+    Arguments are given by position or by name, as in Python: `kernel[grid](1.0, A=a, B=b)`. The grid of its own is what
+    the function's `grid` attribute says, and one work-group without it. `ir` is the function of the program; `grid` the
+    number of work-groups along x, y and z, None where the arguments of the launch decide.
     """
 
     ir: Function
@@ -265,6 +263,20 @@ class Kernel:
     _options: Mapping[str, object] = field(default_factory=dict, hash=False)
     _own_grid: ArgumentGrid | None = field(default=None, repr=False, compare=False)
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
+    __call__: Callable[..., None] = field(init=False, repr=False, compare=False)
+    """Launch the kernel on its grid and wait for it; arrays are changed in place.
+
+    On arrays of a device alone the call returns at once, and `synchronize` waits. The grid is the one that was chosen
+    by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one argument, by position or by name (003
+    "Types"): a number for a scalar, an array whose axes are the modes for a memref, a list of arrays or a `girih.Group`
+    for a group. Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found
+    while it ran. After a `KernelError` the interpreter leaves all arrays as they were; compiled code leaves what it had
+    written.
+    """
+
+    def __post_init__(self) -> None:
+        # Launches that are alike may be machine code's, with no code of Python in between.
+        object.__setattr__(self, "__call__", self._launch)
 
     @staticmethod
     def of(function: Function, executor: Executor, resolved: ResolvedTarget) -> Kernel:
@@ -280,7 +292,7 @@ class Kernel:
 
         Raises `LaunchError` for anything but one to three integers from 0 to 2^31 - 1.
         """
-        # Grids are few and launches are many. Only plain integers are looked up: True and 1.0 would find 1.
+        # Only plain integers are looked up: True and 1.0 would find 1.
         if type(grid) is int:
             known = self._on_grids.get(grid)
             return self._on_new_grid(grid) if known is None else known
@@ -349,24 +361,15 @@ class Kernel:
         `races`, whether races between work-items are looked for; and `progress`, a function that is called with the
         numbers of finished and of all work-groups. Vulkan has `timeout`, in seconds, and `repeat`, how often the device
         executes the launch on the same memory: `kernel.executor.times` are the seconds of each. CUDA has `synchronous`:
-        launches on arrays of the device are waited for, and findings raised at once. None is the default;
-        options that are not named stay as they are. Raises `TypeError` for an option that the target lacks and
+        launches on arrays of the device are waited for, and findings raised at once. None is the default; options that
+        are not named stay as they are. Raises `TypeError` for an option that the target lacks and
         for a value of another type, and `ValueError` for a value out of range.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})
         return replace(self, executor=self.executor.with_options(chosen), _options=chosen)
 
-    def __call__(self, /, *arguments: object, **named: object) -> None:
-        """Launch the kernel on its grid and wait for it; arrays are changed in place.
-
-        On arrays of a device alone the call returns at once, and `synchronize` waits.
-
-        The grid is the one that was chosen by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one
-        argument, by position or by name (003 "Types"): a number for a scalar, an array whose axes are the modes for a
-        memref, a list of arrays or a `girih.Group` for a group. Raises `LaunchError` for wrong arguments, before
-        anything runs, and `KernelError` for what was found while it ran. After a `KernelError` the interpreter leaves
-        all arrays as they were; compiled code leaves what it had written.
-        """
+    def _launch(self, /, *arguments: object, **named: object) -> None:
+        """Launch the kernel, by Python."""
         if named:
             arguments = self._in_order(arguments, named)
         grid = self.grid
@@ -374,7 +377,11 @@ class Kernel:
             own = self._own_grid
             grid = (own and own.quick(arguments)) or self._grid_of(arguments)
         result = self.executor.call(grid, *arguments)
-        if result is not None:
+        if result is None:
+            return
+        if isinstance(result, QuickLaunches):
+            object.__setattr__(self, "__call__", result.entry(self.grid, self._launch))
+        else:
             self.executor.settle(result, grid, arguments)
 
     def _grid_of(self, arguments: tuple[object, ...]) -> tuple[int, int, int]:
@@ -504,7 +511,7 @@ class ShaderKernel(Kernel):
 
         return ShaderKernel(translated.function, executor, resolved, shader=ShaderCall(translated))
 
-    def __call__(self, /, *arguments: object, **named: object) -> None:
+    def _launch(self, /, *arguments: object, **named: object) -> None:
         """Launch the shader on its grid and wait for it; buffers are changed in place.
 
         The arguments are `bindings`, a mapping from (set, binding) to an array, and `push_constants`, bytes; and for
@@ -576,22 +583,17 @@ class Launch:
         return f"<girih launch of {kernel.signature}{shape} on {kernel.target}{kernel._with_options}>"
 
 
+_Sizes = tuple[int, int, int]
+
+
 def _unpickled(
-    function: Function,
-    executor: Executor,
-    resolved: ResolvedTarget,
-    grid: tuple[int, int, int] | None,
-    options: Mapping[str, object],
+    function: Function, executor: Executor, resolved: ResolvedTarget, grid: _Sizes | None, options: dict[str, object]
 ) -> Kernel:
     return replace(Kernel.of(function, executor, resolved), grid=grid, _options=options)
 
 
 def _unpickled_shader(
-    shader: ShaderCall,
-    executor: Executor,
-    resolved: ResolvedTarget,
-    grid: tuple[int, int, int] | None,
-    options: Mapping[str, object],
+    shader: ShaderCall, executor: Executor, resolved: ResolvedTarget, grid: _Sizes | None, options: dict[str, object]
 ) -> ShaderKernel:
     made = ShaderKernel(shader.translated.function, executor, resolved, shader=shader)
     return replace(made, grid=grid, _options=options)

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
+from typing import Any
 
 from girih.analysis.suspicions import suspicions_of
 from girih.analysis.uniformity import uniformity_of
@@ -143,3 +144,11 @@ def source_of_bytes(data: bytes, name: str) -> Source:
 
 def _whole_file(name: str, code: str, message: str, hint: str) -> Diagnostic:
     return Diagnostic(code, message, Span(Source("", name), 0, 0), hint=hint)
+
+
+def named_only(definitions: Mapping[Any, object] | None) -> dict[str, object]:
+    """The definitions of a program in the tensor language. Raises `TypeError` for one whose name is not a string."""
+    for name in definitions or {}:
+        if not isinstance(name, str):
+            raise TypeError(f"a definition is named by a string; got {name!r}: numbers name those of SPIR-V modules")
+    return {str(name): value for name, value in (definitions or {}).items()}

@@ -115,7 +115,8 @@ def test_any_name_of_a_parameter_can_be_given(target: str) -> None:
     text = f"func @f(%A: memref<i32x8>, {', '.join(f'%{name}: i32' for name in names)}) {{\n{stores}}}\n"
     kernel = girih.loads(text, target=target)["f"]
     given: dict[str, Any] = {name: k for k, name in enumerate(names)}
-    for launch in (kernel, lambda *a, **named: kernel.bind(*a, **named).run()):
+    launches: list[Callable[..., None]] = [kernel, lambda *a, **named: kernel.bind(*a, **named).run()]
+    for launch in launches:
         array = np.zeros(8, np.int32)
         launch(array, **given)
         assert array.tolist() == list(range(8))

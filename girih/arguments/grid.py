@@ -72,17 +72,26 @@ class ArgumentGrid:
 
         A launch on a device, `reach`, takes arrays there, too.
         """
-        return self._bound(accept(self._specs, arguments, reach))
+        return _bound(self._function, self._entries, accept(self._specs, arguments, reach))
 
-    def _bound(self, accepted: Sequence[Accepted]) -> Sizes:
-        values = {p.value: item for p, item in zip(self._function.parameters, accepted, strict=True)}
 
-        def leaf(part: GridLeaf) -> int:
-            return _number(part, values[part.parameter])
+def grid_of_shapes(function: Function, accepted: Sequence[Accepted]) -> Sizes | None:
+    """The grid of a function with the attribute, where it depends on nothing but the shapes of arguments; else None."""
+    entries = grid_of_function(function)
+    if entries is None or any(isinstance(part, GridScalar) for entry in entries for part in parts_of(entry)):
+        return None
+    return _bound(function, entries, accepted)
 
-        numbers = [_checked(entry, leaf) for entry in self._entries]
-        x, y, z = [*numbers, 1, 1][:3]
-        return x, y, z
+
+def _bound(function: Function, entries: Sequence[GridExpression], accepted: Sequence[Accepted]) -> Sizes:
+    values = {p.value: item for p, item in zip(function.parameters, accepted, strict=True)}
+
+    def leaf(part: GridLeaf) -> int:
+        return _number(part, values[part.parameter])
+
+    numbers = [_checked(entry, leaf) for entry in entries]
+    x, y, z = [*numbers, 1, 1][:3]
+    return x, y, z
 
 
 def _number(part: GridLeaf, item: Accepted) -> int:

@@ -21,7 +21,9 @@ class Executor(Protocol):
     """The way of running one kernel."""
 
     call: Callable[..., object]
-    """`call(grid, *arguments)` runs the kernel and waits for it; a result other than None must go to `settle`."""
+    """`call(grid, *arguments)` runs the kernel and waits for it; a result other than None must go to `settle`.
+
+    Unless it is a value of `QuickLaunches`: then the launch was like those that its entries make."""
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -32,6 +34,14 @@ class Executor(Protocol):
 
     def with_options(self, options: Mapping[str, Any]) -> Executor:
         """The executor with these options of a launch in place of its own; the target's row has checked them."""
+
+
+@runtime_checkable
+class QuickLaunches(Protocol):
+    """A result of `Executor.call` that launches like this one can do without the executor from now on."""
+
+    def entry(self, grid: tuple[int, int, int] | None, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """What launches the kernel on a grid, or on its own, or gives its arguments to `otherwise`."""
 
 
 @runtime_checkable

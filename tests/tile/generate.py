@@ -7,7 +7,7 @@ over rows, is exact in f32. So the results of the interpreter and of every sched
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,12 +53,16 @@ def matrix(component: str, rows: int, columns: int, use: str = "acc") -> str:
 
 @dataclass(slots=True)
 class TileText:
-    """A random program with the arguments of a launch; the arrays in `written` are its results."""
+    """A random program with the arguments of a launch; the arrays in `written` are its results.
+
+    The maps of an `odd` one may be illegal.
+    """
 
     text: str
     grid: tuple[int, int, int]
     arguments: dict[str, Any]
     written: tuple[str, ...]
+    odd: bool
 
     def fresh(self) -> list[Any]:
         """The arguments, those that are written copied."""
@@ -133,6 +137,7 @@ class Sizes:
     batches: int
     type: str
     sum: str
+    odd: bool
 
 
 def program(seed: int) -> TileText:
@@ -143,9 +148,10 @@ def program(seed: int) -> TileText:
     body(w, sizes)
     parameters = ", ".join(w.parameters)
     attributes = "attributes {subgroup_size=32, work_group_size=[128, 1]}"
-    text = "\n".join([f"func @f({parameters}) {attributes} {{", *w.head, "    parallel {", *w.lines, "    }", "}", ""])
+    head = [f"func @f({parameters}) {attributes} {{", "    %zero = constant 0 : index"]
+    text = "\n".join([*head, *w.head, "    parallel {", *w.lines, "    }", "}", ""])
     grid = -(-sizes.m // sizes.rows), -(-sizes.n // sizes.columns), sizes.batches
-    return TileText(text, grid, w.arguments, tuple(w.written))
+    return TileText(text, grid, w.arguments, tuple(w.written), sizes.odd)
 
 
 def _sizes(source: random.Random) -> Sizes:
@@ -155,13 +161,13 @@ def _sizes(source: random.Random) -> Sizes:
         # Stores go through stagings in several parts, of 64 rows and up to 128 columns.
         rows, columns = source.choice([(256, 32), (64, 192), (128, 160)])
     depth = source.choice([16, 32, 64]) if type in ("bf16", "f16") else source.choice([32, 64])
-    step = 16
+    step = 16 if source.random() < 0.85 else 1
     m, n = (
         step * source.randint(1, 2 * tile // step) if source.random() < 0.6 else tile * source.randint(1, 2)
         for tile in (rows, columns)
     )
-    k = step * source.randint(0, 10) if source.random() < 0.6 else depth * source.randint(1, 4)
-    return Sizes(rows, columns, depth, m, n, k, source.choice([1, 1, 2]), type, sum)
+    k = step * source.randint(0, 160 // step) if source.random() < 0.6 else depth * source.randint(1, 4)
+    return Sizes(rows, columns, depth, m, n, k, source.choice([1, 1, 2]), type, sum, step == 1)
 
 
 def _input(w: Writer, component: str, *shape: int) -> Array:
@@ -174,12 +180,16 @@ def _input(w: Writer, component: str, *shape: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A matrix in memory of which tiles are loaded: the memref, whether it is transposed there, and checks."""
+    """A matrix in memory of which tiles are loaded: the memref, whether it is transposed there, and checks.
+
+    With `layout`, tiles are loaded through tensor layouts that clip, from the memref with all modes as one.
+    """
 
     memref: str
     transposed: bool
     checked: str
     component: str
+    layout: tuple[str, str, str] | None = None
 
 
 def _matrix_argument(
@@ -192,8 +202,12 @@ def _matrix_argument(
     checked = ".both_checked" if w.chance(0.85) else ""
     if sizes.batches == 1 or (not result and w.chance(0.3)):
         array = _input(w, component, m, n)
-        memref = w.array(name, f"memref<{component}x?x?>", array, result=result)
-        return Source(memref, turned, checked, component)
+        memref = w.array(name, f"memref<{component}x?x?> {{alignment=16}}", array, result=result)
+        layout = None
+        if w.chance(0.2):
+            inner, outer = (w.scalar(f"size {memref}[{mode}] : index") for mode in (0, 1))
+            layout = w.scalar(f"fuse {memref}[0, 1] : memref<{component}x?>"), outer, inner
+        return Source(memref, turned, checked, component, layout)
     array = _input(w, component, m, n, sizes.batches)
     whole = w.array(name, f"memref<{component}x?x?x?>", array, result=result)
     rows, columns = w.scalar(f"size {whole}[0] : index"), w.scalar(f"size {whole}[1] : index")
@@ -208,8 +222,31 @@ def _loaded(w: Writer, source: Source, row: str, column: str, shape: tuple[int, 
     place = f"[{column}, {row}]" if source.transposed else f"[{row}, {column}]"
     turned = ".t" if source.transposed else ""
     type = matrix(source.component, *shape, use)
+    if source.layout is not None:
+        empty = w.name("t")
+        w.add(f"{empty} = constant {'0' if source.component[0] == 'i' else '0.0'} : {type}")
+        w.add(f"{name} = cooperative_matrix_load_tensor {empty}, {_sliced(w, source, row, column, shape)} : {type}")
+        return name
     w.add(f"{name} = cooperative_matrix_load{turned}{source.checked} {source.memref}{place} : {type}")
     return name
+
+
+def _sliced(w: Writer, source: Source, row: str, column: str, shape: tuple[int, int]) -> str:
+    """The operands of an access to a tile through a tensor layout."""
+    assert source.layout is not None
+    memref, outer, inner = source.layout
+    names = [w.name("l") for _ in range(3)]
+    place = f"[{row}:{shape[0]}, {column}:{shape[1]}]"
+    if not source.transposed:
+        place = f"[{column}:{shape[1]}, {row}:{shape[0]}]"
+    w.add(f"{names[0]} = tensor_layout_create : tensor_layout<2,constant>")
+    w.add(f"{names[1]} = tensor_layout_set_dimension {names[0]}[{outer}, {inner}] : tensor_layout<2,constant>")
+    w.add(f"{names[2]} = tensor_layout_slice {names[1]}{place} : tensor_layout<2,constant>")
+    if source.transposed:
+        return f"{memref}[%zero], {names[2]}"
+    view = w.name("l")
+    w.add(f"{view} = tensor_view_create : tensor_view<2,false,1,0>")
+    return f"{memref}[%zero], {names[2]}, {view}"
 
 
 # --- what is computed of matrices -----------------------------------------------------------------
@@ -276,7 +313,7 @@ def _joined(w: Writer, a: Matrix, b: Matrix) -> Matrix:
     small = [_clamped(w, one, 256) if one.most > 4096 else one for one in (a, b)]
     a, b = small
     unit = min(a.unit, b.unit)
-    if a.columns == b.columns and w.chance(0.6):
+    if (a.rows, a.columns) == (b.rows, b.columns) and w.chance(0.6):
         word = w.source.choice(["add", "sub", "max"])
         return w.made(f"{word} {a.name}, {b.name}", a, most=a.most + b.most, unit=unit)
     found = replace(a, name=w.name(), most=a.most + b.most, unit=unit)
@@ -305,10 +342,10 @@ def _rows(w: Writer, one: Matrix) -> Matrix:
     return w.made(f"cooperative_matrix_reduce_{word}.row {one.name}", one, columns=1, most=most)
 
 
-def _worked(w: Writer, one: Matrix, row: str, column: str, count: int) -> Matrix:
+def _worked(w: Writer, one: Matrix, row: str, column: str, count: int, *, rows: bool = True) -> Matrix:
     """A matrix of the same type after some steps."""
     for _ in range(w.source.randint(0, count)):
-        one = _joined(w, one, _rows(w, one)) if w.chance(0.35) else _changed(w, one, row, column)
+        one = _joined(w, one, _rows(w, one)) if rows and w.chance(0.35) else _changed(w, one, row, column)
     return one
 
 
@@ -344,13 +381,71 @@ def _products(w: Writer, sizes: Sizes) -> None:
     size = w.scalar(f"size %A[{0 if left.transposed else 1}] : index")
     begin, end = _bounds(w, sizes, row, size)
     sums = [_constant(w, sizes.sum, sizes.rows, sizes.columns, 0) for _ in rights]
-    loops = 2 if w.chance(0.15) else 1
-    for _ in range(loops):
-        sums = _product_loop(w, sizes, left, rights, sums, (row, column), (begin, end))
+
+    def loop(before: list[Matrix]) -> list[Matrix]:
+        return _product_loop(w, sizes, left, rights, before, (row, column), (begin, end))
+
+    for _ in range(2 if w.chance(0.15) else 1):
+        way = w.source.choice([_in_a_branch, _in_a_loop, _as_it_is, _as_it_is, _as_it_is])
+        sums = way(w, row, sums, loop)
     result = sums[0]
+    if len(sums) == 1 and not narrow and sizes.columns % 16 == 0 and w.chance(0.2):
+        result = _chained(w, sizes, result, (row, column))
     for other in sums[1:]:
         result = _joined(w, _worked(w, result, row, column, 1), _worked(w, other, row, column, 1))
     _finish(w, sizes, result, row, column)
+
+
+def _chained(w: Writer, sizes: Sizes, sums: Matrix, place: tuple[str, str]) -> Matrix:
+    """The product of rounded sums with a tile that is the same for all rows."""
+    source = _matrix_argument(w, sizes, "W", sizes.type, (sizes.columns, sizes.n))
+    sums = _clamped(w, _worked(w, sums, *place, 1), 64)
+    left = w.name("p")
+    w.add(f"{left} = cast {sums.name} : {matrix(sizes.type, sizes.rows, sizes.columns, 'a')}")
+    right = _loaded(w, source, "%zero", place[1], (sizes.columns, sizes.columns), "b")
+    none = _constant(w, "f32", sizes.rows, sizes.columns, 0)
+    most = sums.most * LARGEST_INPUT * sizes.columns
+    return w.made(f"cooperative_matrix_mul_add {left}, {right}, {none.name}", none, most=most, unit=sums.unit)
+
+
+LoopWriter = Callable[[list[Matrix]], list[Matrix]]
+
+
+def _as_it_is(w: Writer, row: str, sums: list[Matrix], loop: LoopWriter) -> list[Matrix]:
+    return loop(sums)
+
+
+def _in_a_branch(w: Writer, row: str, sums: list[Matrix], loop: LoopWriter) -> list[Matrix]:
+    """Work-groups with small rows go through a loop, others do not."""
+    limit, condition = w.index(w.source.choice([0, 1, 64, 128, 1000])), w.name("b")
+    results = [replace(one, name=w.name()) for one in sums]
+    w.add(f"{condition} = less_than {row}, {limit} : bool")
+    names, types = ", ".join(one.name for one in results), ", ".join(one.type for one in results)
+    w.add(f"{names} = if {condition} -> ({types}) {{")
+    with w.inside():
+        made = loop(sums)
+        w.add(f"yield ({', '.join(one.name for one in made)})")
+    w.add("} else {")
+    with w.inside():
+        w.add(f"yield ({', '.join(one.name for one in sums)})")
+    w.add("}")
+    return [replace(one, name=result.name) for one, result in zip(made, results, strict=True)]
+
+
+def _in_a_loop(w: Writer, row: str, sums: list[Matrix], loop: LoopWriter) -> list[Matrix]:
+    """A loop that is executed up to three times."""
+    times = w.source.randint(0, 3)
+    results, inner = ([replace(one, name=w.name()) for one in sums] for _ in range(2))
+    init = ", ".join(f"{a.name}={b.name}" for a, b in zip(inner, sums, strict=True))
+    names, types = ", ".join(one.name for one in results), ", ".join(one.type for one in results)
+    end, step = w.index(times), w.index(1)
+    w.add(f"{names} = for {w.name('o')} = %zero, {end}, {step} init ({init}) -> ({types}) {{")
+    with w.inside():
+        made = loop(inner)
+        w.add(f"yield ({', '.join(one.name for one in made)})")
+    w.add("}")
+    most = [before.most + times * (one.most - before.most) for one, before in zip(made, sums, strict=True)]
+    return [replace(one, most=number) for one, number in zip(results, most, strict=True)]
 
 
 def _place(w: Writer, sizes: Sizes) -> tuple[str, str]:
@@ -363,7 +458,12 @@ def _place(w: Writer, sizes: Sizes) -> tuple[str, str]:
 def _bounds(w: Writer, sizes: Sizes, row: str, size: str) -> tuple[str, str]:
     """Where loops over the depth begin and end: at its ends, or somewhere between, later for later rows."""
     zero = w.index(0)
-    match w.source.randrange(4):
+    match w.source.randrange(5):
+        case 2:
+            table = np.array([w.source.randint(0, 200) for _ in range(64)], np.int64)
+            held = w.array("T", "memref<index x ?>", table)
+            last = w.scalar(f"load {held}[{w.scalar('group_id.x : index')}] : index")
+            return zero, w.scalar(f"min {last}, {size} : index")
         case 0:
             return zero, w.scalar(f"min {w.scalar(f'add {row}, {w.index(sizes.depth)} : index')}, {size} : index")
         case 1:
@@ -378,7 +478,7 @@ def _product_loop(
 ) -> list[Matrix]:  # fmt: skip
     row, column = place
     step, at = w.index(sizes.depth), w.name("at")
-    most = max(sizes.k, 1) * LARGEST_INPUT**2
+    most = 2 * max(sizes.k, 1) * LARGEST_INPUT**2
     results = [replace(one, name=w.name(), most=one.most + most) for one in sums]
     inner = [replace(one, name=w.name()) for one in results]
     init = ", ".join(f"{a.name}={b.name}" for a, b in zip(inner, sums, strict=True))
@@ -391,6 +491,8 @@ def _product_loop(
         for source, before in zip(rights, inner, strict=True):
             b = _loaded(w, source, at, column, (sizes.depth, sizes.columns), "b")
             made.append(w.made(f"cooperative_matrix_mul_add {a}, {b}, {before.name}", before))
+        if w.chance(0.15):
+            made[0] = w.made(f"cooperative_matrix_mul_add {a}, {b}, {made[0].name}", made[0])
         w.add(f"yield ({', '.join(one.name for one in made)})")
     w.add("}")
     return results
@@ -403,6 +505,13 @@ def _finish(w: Writer, sizes: Sizes, result: Matrix, row: str, column: str) -> N
         result = _chosen(w, result, row, column, w.index(sizes.rows))
     out = w.source.choice(["i32", "i8"] if sizes.sum == "i32" else ["bf16", "f16", "f32"])
     target = _matrix_argument(w, sizes, "C", out, (sizes.m, sizes.n), result=True)
+    if w.chance(0.25):
+        result = _joined(w, result, _one_row(w, sizes, column, result.component))
+    if w.chance(0.2):
+        added = _matrix_argument(w, sizes, "E", out, (sizes.m, sizes.n))
+        more = Matrix(_loaded(w, added, row, column, (sizes.rows, sizes.columns), "acc"), out, sizes.rows,
+                      sizes.columns, LARGEST_INPUT, 1.0)  # fmt: skip
+        result = _joined(w, result, _cast(w, more, result.component))
     if w.chance(0.3):
         old = Matrix(_loaded(w, target, row, column, (sizes.rows, sizes.columns), "acc"), out, sizes.rows,
                      sizes.columns, LARGEST_INPUT, 1.0)  # fmt: skip
@@ -414,11 +523,21 @@ def _finish(w: Writer, sizes: Sizes, result: Matrix, row: str, column: str) -> N
     _store(w, _cast(w, result, out), target, row, column)
 
 
+def _one_row(w: Writer, sizes: Sizes, column: str, component: str) -> Matrix:
+    """A matrix of one row, which stands for all: of numbers in memory, or of their squares."""
+    source = _matrix_argument(w, replace(sizes, batches=1), "X", component, (1, sizes.n), transposed=False)
+    name = _loaded(w, source, "%zero", column, (1, sizes.columns), "acc")
+    return _worked(w, Matrix(name, component, 1, sizes.columns, LARGEST_INPUT, 1.0), "%zero", column, 1, rows=False)
+
+
 def _cast(w: Writer, one: Matrix, component: str) -> Matrix:
     return one if one.component == component else w.made(f"cast {one.name}", one, component=component)
 
 
 def _store(w: Writer, one: Matrix, target: Source, row: str, column: str) -> None:
+    if target.layout is not None:
+        w.add(f"cooperative_matrix_store_tensor {one.name}, {_sliced(w, target, row, column, (one.rows, one.columns))}")
+        return
     place = f"[{column}, {row}]" if target.transposed else f"[{row}, {column}]"
     turned = ".t" if target.transposed else ""
     w.add(f"cooperative_matrix_store{turned}{target.checked} {one.name}, {target.memref}{place}")

@@ -13,6 +13,7 @@ from girih.ir.limits import DeviceLimits
 from girih.runtime.cuda.architectures import usual_architecture
 from girih.runtime.cuda.kernel import CudaKernel
 from girih.runtime.cuda.place import are_on_device, place_of
+from girih.runtime.cuda.quick import QuickCalls
 from girih.runtime.cuda.report import faults_in_words
 
 if TYPE_CHECKING:
@@ -61,15 +62,18 @@ class CudaExecutor:
         made.call = made._call
         return made
 
-    def _call(self, grid: tuple[int, int, int], *arguments: object) -> None:
-        kernel = self._kernel
-        kernel.launch(grid, arguments, synchronous=self._synchronous)
-        if kernel.quick.call is not None and not self._synchronous:
-            self.call = kernel.quick.call
+    def _call(self, grid: tuple[int, int, int], *arguments: object) -> QuickCalls | None:
+        """Launch the kernel; what launches it from now on, once that is made."""
+        kernel, quick = self._kernel, self._kernel.quick
+        if self._synchronous:
+            kernel.launch(grid, arguments, synchronous=True)
+            return None
+        if quick.call is None or quick.call(grid, *arguments) is not None:
+            kernel.launch(grid, arguments, synchronous=False)
+        return None if quick.call is None else quick
 
     def settle(self, result: object, grid: tuple[int, int, int], arguments: Sequence[object]) -> None:
-        """Launch the kernel by Python: machine code does not know such a launch."""
-        self._call(grid, *arguments)
+        """Do nothing: what a launch found was raised."""
 
     def synchronize(self) -> None:
         """Wait for all launches of the kernel. Raises `KernelError` for what was found on their streams."""

@@ -25,6 +25,7 @@ from girih.runtime.compiled.printing import PrintRecords
 from girih.runtime.cuda.architectures import architecture_on
 from girih.runtime.cuda.code.assembler import NO_ASSEMBLER
 from girih.runtime.cuda.code.kept import CompiledFor, machine_code, ptx_kernel
+from girih.runtime.cuda.crowd import shared_bytes_of
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import call
 from girih.runtime.cuda.memory import FailureRecord
@@ -53,6 +54,11 @@ class _Call:
     variant: CudaVariant
     made: Sequence[MadeMap] = ()
 
+    @property
+    def shared_bytes(self) -> int:
+        """The shared memory of each CTA that is asked for."""
+        return shared_bytes_of(self.loaded.kernel, self.place.device, self.grid, self.accepted)
+
     def launch(
         self, record: FailureRecord, memory: slots.SlotMemory, types: Sequence[Type], prints: int = 0
     ) -> slots.Slots:
@@ -69,7 +75,7 @@ class _Call:
         listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
         parameters = (ctypes.c_void_p * len(listed))(*listed)
         ctas = kernel.ctas(self.asked, self.place.device.multiprocessors)
-        call("cuLaunchKernel", self.loaded.handle, *ctas, kernel.threads, 1, 1, kernel.shared_bytes,
+        call("cuLaunchKernel", self.loaded.handle, *ctas, kernel.threads, 1, 1, self.shared_bytes,
              self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
         return filled
 
@@ -91,7 +97,7 @@ class CudaKernel:
         self._kernels: dict[tuple[str, CudaVariant], PtxKernel] = {}
         self._loaded: dict[tuple[CudaDevice, CudaVariant], LoadedKernel] = {}
         self._lock = Lock()
-        self.quick = QuickCalls(function.name, self._specs)
+        self.quick = QuickCalls(function, self._specs)
         """Launches that machine code makes, like those that were made here."""
 
     @property
@@ -219,7 +225,9 @@ class CudaKernel:
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
             if one.variant in (USUAL, TILE):
-                self.quick.note(PlannedLaunch(stream, one.loaded, filled.words, one.accepted, one.given, one.made))
+                self.quick.note(
+                    PlannedLaunch(stream, one.loaded, one.shared_bytes, filled.words, one.accepted, one.given, one.made)
+                )
             return
         if is_capturing(stream.handle):
             why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"

@@ -7,6 +7,9 @@ later launches with the plans, in machine code (cuda_entry.ll), and returns
     None             the launch was asked for
     NotImplemented   no plan suits, or something was found on the stream, or the driver refused: Python decides
 
+`QuickCalls.entry(grid, otherwise)` does so for one grid, and calls `otherwise` where Python decides: a kernel is called
+without any code of Python in between.
+
 Arrays are those whose type has DLPack's table of functions (`__dlpack_c_exchange_api__`), as torch's tensors have, and
 those that export DLPack, as CuPy's and JAX's do. The code is made after some launches, since that needs LLVM.
 """
@@ -26,11 +29,13 @@ import numpy as np
 from girih.arguments.arrays import Accepted, GroupClaim, ParameterSpec
 from girih.arguments.claims import Claim
 from girih.arguments.devices import CUDA
+from girih.arguments.grid import grid_of_shapes
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
-from girih.diagnostics import InternalError
+from girih.diagnostics import InternalError, LaunchError
+from girih.ir.core import Function
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
-from girih.runtime.compiled.functions import DEFINITION_WORDS, python_functions
+from girih.runtime.compiled.functions import DEFINITION_WORDS, METH_KEYWORDS, python_functions
 from girih.runtime.compiled.jit import Linked, keep_forever, link
 from girih.runtime.compiled.narrow_floats import rounding_text
 from girih.runtime.cuda.device import LoadedKernel
@@ -38,7 +43,7 @@ from girih.runtime.cuda.driver import CudaFault, call
 from girih.runtime.cuda.plans.exchange import EXPORT, TABLE, exchange_table
 from girih.runtime.cuda.plans.parameters import PARAMETER_NUMBERS, ParameterWords, is_simple
 from girih.runtime.cuda.streams import LaunchStream, stream_teller
-from girih.runtime.cuda.variant import MOST_X, MOST_YZ
+from girih.runtime.cuda.variant import MOST_X, MOST_YZ, Grid, fits_cuda
 
 if TYPE_CHECKING:
     from girih.runtime.cuda.tensor_maps import MadeMap
@@ -47,11 +52,12 @@ LAUNCHES = 16
 """So many launches by Python make it worth to have the machine code, which takes tens of milliseconds."""
 MOST_PLANS = 8
 
-_SYMBOL = "girih_cuda_call"
+_SYMBOL, _ENTRY = "girih_cuda_call", "girih_cuda_kernel"
 _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_ASK_STREAM", "P_LAUNCH", "P_GET_CURRENT",
-    "P_RANGES", "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
+    "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST",
+    "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -71,6 +77,7 @@ class PlannedLaunch:
 
     stream: LaunchStream
     loaded: LoadedKernel
+    shared_bytes: int
     words: np.ndarray[Any, np.dtype[np.int64]]
     accepted: Sequence[Accepted]
     given: Sequence[object]
@@ -80,9 +87,10 @@ class PlannedLaunch:
 class QuickCalls:
     """The plans of a kernel, and the function that follows them; it is None until launches were many enough."""
 
-    def __init__(self, name: str, specs: Sequence[ParameterSpec]) -> None:
+    def __init__(self, function: Function, specs: Sequence[ParameterSpec]) -> None:
         self.call: Callable[..., object] | None = None
-        self._name, self._specs = name, specs
+        self._name, self._specs = function.name.encode(), specs
+        self._function = function
         self._launches = 0
         self._table = (ctypes.c_int64 * (1 + MOST_PLANS))()
         self._held: list[object] = []
@@ -115,12 +123,26 @@ class QuickCalls:
                 self._unsuited = True
                 return
             words = [ctypes.addressof(self._table)]
-            (self.call,) = python_functions(self._name.encode(), [code.addresses[_SYMBOL]], words, (code, self))
+            (self.call,) = python_functions(self._name, [code.addresses[_SYMBOL]], words, (code, self))
         self._known.add(key)
         self._held.append(made)
         count = self._table[0]
         self._table[1 + count] = made.address
         self._table[0] = count + 1
+
+    def entry(self, grid: Grid | None, otherwise: Callable[..., object]) -> Callable[..., object]:
+        """What launches the kernel on a grid, the kernel's own for None, when the machine code is there.
+
+        It takes the arguments of the kernel, and gives them to `otherwise` where Python has to decide.
+        """
+        code = _entry_code()
+        assert code is not None, "there is machine code"
+        words, held = [ctypes.addressof(self._table)], (code, self)
+        (made,) = python_functions(
+            self._name, [code.addresses[_ENTRY]], words, held, grid, otherwise, flags=METH_KEYWORDS
+        )
+        entry: Callable[..., object] = made
+        return entry
 
     def _plan(self, launch: PlannedLaunch) -> _Plan | None:
         kernel, stream = launch.loaded.kernel, launch.stream
@@ -144,16 +166,24 @@ class QuickCalls:
         stream.device.tables.keep(set(map(int, words)))
         listed = [
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
-            kernel.threads, kernel.packed, kernel.shared_bytes, int(words.ctypes.data), words.nbytes,
+            kernel.threads, kernel.packed, launch.shared_bytes, int(words.ctypes.data), words.nbytes,
             len(pointers), ctypes.addressof(pointers), stream_of, id(teller), *functions,
-            told.ranges, self._most_ctas(launch), replace_address, len(launch.made),
-            ctypes.addressof(maps), len(self._specs), *told.words,
+            *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, self._most_ctas(launch), replace_address,
+            len(launch.made), ctypes.addressof(maps), len(self._specs), *told.words,
         ]  # fmt: skip
         content = (ctypes.c_int64 * len(listed))(*listed)
         types = [array.__class__ for array in arrays]
         return _Plan(
             ctypes.addressof(content), (content, pointers, maps, words, teller, types, told.held, launch.loaded, stream)
         )
+
+    def _grid_of_shapes(self, launch: PlannedLaunch) -> Grid | None:
+        """The kernel's own grid for all launches by a plan; None where numbers decide it, or CUDA has no such grid."""
+        try:
+            found = grid_of_shapes(self._function, launch.accepted)
+        except LaunchError:
+            return None
+        return found if found is not None and 0 not in found and fits_cuda(found) else None
 
     def _most_ctas(self, launch: PlannedLaunch) -> int:
         """The most CTAs, all along x; 0 where they are CUDA's grid as the work-groups are."""
@@ -227,7 +257,7 @@ def _entry_code() -> Linked | None:
         code = assemble(text, cpu)
         cache.put(key, code)
     try:
-        made = link(code, [_SYMBOL])
+        made = link(code, [_SYMBOL, _ENTRY])
     except InternalError:
         return None
     keep_forever(made)

@@ -22,11 +22,17 @@ _MOST = 2**31 - 1
 
 def variant_of(function: Function, grid: Grid, accepted: Sequence[Accepted]) -> CudaVariant:
     """The variant of a kernel that suits a grid and arguments."""
-    x, y, z = grid
-    has_grid = x <= MOST_X and y <= MOST_YZ and z <= MOST_YZ
     numbers = [item for one, item in zip(function.parameters, accepted, strict=True) if one.type == INDEX]
     arrays = [item for item in accepted if not isinstance(item, np.ndarray)]
-    return CudaVariant(narrow=has_grid and all(map(_is_small, [*numbers, *arrays])), disjoint=_are_disjoint(accepted))
+    return CudaVariant(
+        narrow=fits_cuda(grid) and all(map(_is_small, [*numbers, *arrays])), disjoint=_are_disjoint(accepted)
+    )
+
+
+def fits_cuda(grid: Grid) -> bool:
+    """Whether CUDA has a grid as it is."""
+    x, y, z = grid
+    return x <= MOST_X and y <= MOST_YZ and z <= MOST_YZ
 
 
 def hardware_grid(grid: Grid, variant: CudaVariant) -> Grid | None:

@@ -295,7 +295,7 @@ class ConsumerRun(RoleRun):
         part = full[step.row : step.row + rows, step.column : step.column + columns]
         if part.shape != (rows, columns):
             raise self.fault("form", f"{step.source} has no {rows}x{columns} from {step.row}, {step.column} on")
-        self.cta.shared.write(tile, run.begin, slice(None), slice(None), part, run.mark)
+        self.cta.shared.write(tile, run.begin, part, run.mark)
 
     def _send(self, step: Send) -> None:
         staging, run = self.kernel.staging(step.staging), self.stagings[step.staging]

@@ -49,9 +49,9 @@ class SharedBytes:
         elements = self.bytes[begin : begin + tile.bytes].view(dtype(tile.component))
         return np.asarray(elements[places(tile) // tile.component.size])
 
-    def write(self, tile: SharedTile, begin: int, row: slice, column: slice, matrix: Array, mark: int) -> None:
-        """Write a part of the matrix of a tile that begins at a byte."""
-        at = places(tile)[row, column]
+    def write(self, tile: SharedTile, begin: int, matrix: Array, mark: int) -> None:
+        """Write the matrix of a tile that begins at a byte."""
+        at = places(tile)
         elements = self.bytes[begin : begin + tile.bytes].view(dtype(tile.component))
         elements[at // tile.component.size] = matrix
         for byte in range(tile.component.size):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from girih.ir.core import Op
 from girih.tile.form import BoxPiece, Copy, Gather, Ring, SharedTile, Supply, TileStep, Verify
 from girih.tile.simulate.accesses import Loads, Stores, accessed, finding, loaded
@@ -76,14 +74,7 @@ class ProducerRun(RoleRun):
         """Fill a tile by what a load gives, which is there at once."""
         matrix, elements = loaded(self.machine, op), accessed(self.machine, op)
         self.cta.stored.check(elements.view.memory, elements.bytes, self.work_group, -2, "a load reads")
-        values = matrix if tile.by_rows else matrix.T
-        size = tile.component.size
-        raw = np.ascontiguousarray(values).view(np.uint8).reshape(tile.lines, tile.span, size)
-        lines, neighbours = np.indices((tile.lines, tile.span))
-        first = begin + tile.offset + np.vectorize(tile.place)(lines, neighbours)
-        places = first[..., None] + np.arange(size)
-        self.cta.shared.bytes[places] = raw
-        self.cta.shared.filled[places] = mark
+        self.cta.shared.write(tile, begin + tile.offset, matrix, mark)
 
     def _verify(self, op: Op) -> None:
         """Find what is wrong with an access, or with a view."""

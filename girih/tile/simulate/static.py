@@ -193,8 +193,9 @@ def _supply(kernel: TileKernel, step: Supply) -> None:
         if isinstance(copy, Gather):
             tile, type = ring.tile(copy.tile), copy.op.results[0].type
             assert isinstance(type, CoopMatrix)
-            shape = (tile.lines, tile.span) if tile.by_rows else (tile.span, tile.lines)
-            _same(f"the tile {tile.name} and its matrix", (tile.component, shape), (type.component, type.shape))
+            _same(
+                f"the tile {tile.name} and its matrix", (tile.component, shape_of(tile)), (type.component, type.shape)
+            )
             continue
         tile, recipe = ring.tile(copy.tile), kernel.map(copy.map)
         _boxes(tile, recipe, len(copy.at), [piece.moved for piece in copy.pieces])

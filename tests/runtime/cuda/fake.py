@@ -47,9 +47,13 @@ class CUdevice_attribute(IntEnum):
     """The attributes that are asked for."""
 
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16
+    CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE = 38
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106
 
 
 class CUfunction_attribute(IntEnum):
@@ -111,6 +115,7 @@ class FakeGpu:
     memory_bytes: int = 64 * 1024 * 1024
     threads: int = 1024
     multiprocessors: int = 132
+    cache_bytes: int = 50 * 2**20
     registers: int = 32
 
 
@@ -223,6 +228,10 @@ class FakeDriver:
             names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: gpu.capability[0],
             names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: gpu.capability[1],
             names.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: gpu.shared_bytes,
+            names.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: gpu.shared_bytes + 1024,
+            names.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: gpu.cache_bytes,
+            names.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: 2048,
+            names.CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: 32,
         }[CUdevice_attribute(attribute)]
 
     def cuDevicePrimaryCtxRetain(self, device: int) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from io import BytesIO
-from types import SimpleNamespace
+from types import BuiltinFunctionType, SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ import pytest
 
 import girih
 from girih.runtime.cuda import memory, quick
+from girih.runtime.cuda.executor import CudaExecutor
 from girih.runtime.cuda.kernel import CudaKernel
 from girih.runtime.cuda.plans import parameters
 from tests.runtime.cuda.arrays import ByDlpack, Exchanged, TorchType, give_table, torch_module
@@ -497,3 +499,89 @@ def test_packed_work_groups_are_fewer_ctas(counted: Counted) -> None:
         launch.synchronize()
         assert (content(tensors[2]) == np.einsum("mkg,kng->mng", a, a)).all()
     assert [grid for grid, *_ in counted.fake.launches] == [(1, 1, 1), (2, 1, 1), (2, 1, 1), (3, 1, 1)]
+
+
+OWN_GRID = """
+func @fill(%x: i32, %n: index, %A: memref<i32x?>)
+        attributes {work_group_size=[32,1], subgroup_size=32, grid=[GRID]} {
+    %g = group_id.x : index
+    %size = size %A[0] : index
+    %inside = less_than %g, %size : bool
+    if %inside {
+        store %x, %A[%g]
+    }
+}
+"""
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
+    """The grids of the launches that went through the executor, thus through Python."""
+    found: list[tuple[int, int, int]] = []
+    as_it_is = CudaExecutor._call
+
+    def noting(self: CudaExecutor, grid: tuple[int, int, int], *arguments: object) -> object:
+        found.append(grid)
+        return as_it_is(self, grid, *arguments)
+
+    monkeypatch.setattr(CudaExecutor, "_call", noting)
+    return found
+
+
+@pytest.mark.parametrize(("grid", "alone"), [("size(%A, 0)", True), ("3", True), ("%n", False), ("min(%n, 3)", False)])
+def test_a_kernel_is_machine_code(counted: Counted, calls: list[Any], grid: str, alone: bool) -> None:
+    """Its own grid is known for arrays of a shape, unless it depends on numbers; those Python looks at."""
+    launch = kernel(OWN_GRID.replace("GRID", grid))
+    for number in range(6):
+        data = counted.tensor([0, 0, 0], "int32")
+        launch(number, 3, data)
+        launch.synchronize()
+        assert content(data).tolist() == [number] * 3
+    assert counted.by_python == 2 and len(calls) == (2 if alone else 6)
+    assert {one for one, *_ in counted.fake.launches} == {(3, 1, 1)}
+    assert isinstance(launch.__call__, BuiltinFunctionType)
+
+
+def test_a_kernel_on_a_grid_is_machine_code(counted: Counted, calls: list[Any]) -> None:
+    launch = kernel(OWN_GRID.replace("GRID", "1"))
+    for number in range(6):
+        data = counted.tensor([0, 0, 0], "int32")
+        launch[2](number, 3, data)
+        launch.synchronize()
+        assert content(data).tolist() == [number, number, 0]
+    assert calls == [(2, 1, 1)] * 2 and counted.by_python == 2
+    # Another grid is another kernel, which learns of the machine code when it is called.
+    for _ in range(3):
+        launch[3](7, 3, counted.tensor([0, 0, 0], "int32"))
+    assert calls == [*[(2, 1, 1)] * 2, (3, 1, 1)] and counted.by_python == 2
+    assert counted.fake.launches[-1][0] == (3, 1, 1)
+
+
+def test_what_a_kernel_in_machine_code_leaves_to_python(counted: Counted, calls: list[Any]) -> None:
+    """Names, wrong arguments, other shapes; options make another kernel."""
+    launch = kernel(OWN_GRID.replace("GRID", "size(%A, 0)"))
+    for number in range(3):
+        launch(number, 3, counted.tensor([0, 0, 0], "int32"))
+    before, data = len(calls), counted.tensor([0, 0, 0], "int32")
+    launch(9, A=data, n=3)
+    launch.synchronize()
+    assert content(data).tolist() == [9] * 3 and len(calls) == before + 1
+    with pytest.raises(girih.LaunchError, match=r"bind\.count"):
+        launch(1)
+    with pytest.raises(girih.LaunchError, match=r"bind\.arguments"):
+        launch(1, 2, B=data)
+    with pytest.raises(girih.LaunchError, match=r"bind\.range"):
+        launch(2**40, 3, counted.tensor([0, 0, 0], "int32"))
+    longer = counted.tensor([0] * 5, "int32")
+    launch(4, 3, longer)
+    launch.synchronize()
+    assert content(longer).tolist() == [4] * 5
+    empty = counted.tensor([], "int32")
+    launch(4, 3, empty)
+    waited = counted.tensor([0, 0, 0], "int32")
+    launch.options(synchronous=True)(6, 3, waited)
+    assert content(waited).tolist() == [6] * 3
+    copied = pickle.loads(pickle.dumps(launch))
+    copied(8, 3, waited_for := counted.tensor([0, 0, 0], "int32"))
+    copied.synchronize()
+    assert content(waited_for).tolist() == [8] * 3

@@ -13,6 +13,7 @@ from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import refuse_unknown
 from girih.back.llvm.nvptx.assemble import ptx_of
+from girih.back.llvm.nvptx.machine.again import gone_over_again
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.changing import changing_parameters
 from girih.back.llvm.nvptx.machine.code import CudaCode, array_begin
@@ -163,6 +164,7 @@ def _lowered(
         shared_bytes=shared,
         parameter_bytes=size,
         pointers=tuple(pointers),
+        again=gone_over_again(function),
         maps=places.places_of(code, maps),
         sites=tuple(code.sites),
         remarks=remarks.diagnostics(),

@@ -3,7 +3,7 @@
 ; into a copy of the slots, and asks the driver. Arrays tell about themselves by DLPack's table of functions (dlpack.h 1.3,
 ; `DLPackExchangeAPI`), which torch's tensors have, or by a capsule that their method `__dlpack__` makes.
 ;
-; Each function is of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description: the
+; Functions are of CPython's METH_FASTCALL kind; `self` is a tuple whose first member, bytes, is the description: the
 ; address of the table of plans. girih/runtime/cuda/quick.py writes both, and says what the results mean.
 
 @_Py_NoneStruct = external global i8
@@ -22,6 +22,7 @@ declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_CallMethodObjArgs(ptr, ptr, ...)
 declare ptr @PyObject_CallNoArgs(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare i64 @PyObject_Size(ptr)
@@ -38,6 +39,38 @@ declare float @llvm.fabs.f32(float)
 
 ; (grid, the arguments of the launch...): None where it was asked for, NotImplemented where no plan suits.
 define ptr @girih_cuda_call(ptr %self, ptr %given, i64 %count) {
+  %grid = load ptr, ptr %given
+  %arguments = getelementptr ptr, ptr %given, i64 1
+  %less = sub i64 %count, 1
+  %done = call i1 @launched(ptr %self, ptr %grid, ptr %arguments, i64 %less)
+  %result = select i1 %done, ptr @_Py_NoneStruct, ptr @_Py_NotImplementedStruct
+  call void @Py_IncRef(ptr %result)
+  ret ptr %result
+}
+
+; (the arguments of the launch..., keywords too): what a kernel on a grid is when it is called. The third member of `self` is
+; the grid, or None for the kernel's own, and the fourth what is called in place of this where no plan suits.
+define ptr @girih_cuda_kernel(ptr %self, ptr %given, i64 %count, ptr %words) {
+entry:
+  %plain = icmp eq ptr %words, null
+  br i1 %plain, label %try, label %otherwise
+try:
+  %asked = call ptr @PyTuple_GetItem(ptr %self, i64 2)
+  %own = icmp eq ptr %asked, @_Py_NoneStruct
+  %grid = select i1 %own, ptr null, ptr %asked
+  %done = call i1 @launched(ptr %self, ptr %grid, ptr %given, i64 %count)
+  br i1 %done, label %none, label %otherwise
+none:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+otherwise:
+  %call = call ptr @PyTuple_GetItem(ptr %self, i64 3)
+  %result = call ptr @PyObject_Vectorcall(ptr %call, ptr %given, i64 %count, ptr %words)
+  ret ptr %result
+}
+
+; Whether some plan suits a launch and the driver took it; no exception is left. Without a grid it is the plan's own.
+define internal i1 @launched(ptr %self, ptr %grid, ptr %given, i64 %count) {
 entry:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %description = call ptr @PyBytes_AsString(ptr %held)
@@ -46,33 +79,28 @@ entry:
   %plans = load i64, ptr %table
   br label %next
 next:
-  %number = phi i64 [ 0, %entry ], [ %following, %other ]
+  %number = phi i64 [ 0, %entry ], [ %following, %look ]
   %more = icmp ult i64 %number, %plans
   br i1 %more, label %look, label %unknown
 look:
   %following = add i64 %number, 1
   %plan_at = getelementptr ptr, ptr %table, i64 %following
   %plan = load ptr, ptr %plan_at
-  %done = call i1 @launch(ptr %plan, ptr %given, i64 %count)
-  br i1 %done, label %none, label %other
-other:
-  br label %next
-none:
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
+  %done = call i1 @launch(ptr %plan, ptr %grid, ptr %given, i64 %count)
+  br i1 %done, label %good, label %next
+good:
+  ret i1 true
 unknown:
-  call void @Py_IncRef(ptr @_Py_NotImplementedStruct)
-  ret ptr @_Py_NotImplementedStruct
+  ret i1 false
 }
 
 ; Whether a plan suits and the driver took the launch; no exception is left.
-define internal i1 @launch(ptr %plan, ptr %given, i64 %count) {
+define internal i1 @launch(ptr %plan, ptr %grid, ptr %given, i64 %count) {
 entry:
   %context_out = alloca ptr
   %parameters_at = getelementptr i8, ptr %plan, i64 ${P_PARAMETERS}
   %parameters = load i64, ptr %parameters_at
-  %expected = add i64 %parameters, 1
-  %right = icmp eq i64 %expected, %count
+  %right = icmp eq i64 %parameters, %count
   br i1 %right, label %ask_context, label %bad
 bad:
   ret i1 false
@@ -97,7 +125,12 @@ begin:
   %template = load ptr, ptr %template_at
   %slots = alloca i8, i64 %slot_bytes, align 128
   call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %template, i64 %slot_bytes, i1 false)
-  %grid = load ptr, ptr %given
+  %own = icmp eq ptr %grid, null
+  br i1 %own, label %own_grid, label %its_grid
+own_grid:
+  %known = call i1 @own_grid(ptr %plan, ptr %slots)
+  br i1 %known, label %bind_first, label %bad
+its_grid:
   %has_grid = call i1 @grid(ptr %grid, ptr %slots)
   br i1 %has_grid, label %bind_first, label %bad
 bind_first:
@@ -115,7 +148,7 @@ next:
   br i1 %more, label %bind, label %compare
 bind:
   %following = add i64 %number, 1
-  %object_at = getelementptr ptr, ptr %given, i64 %following
+  %object_at = getelementptr ptr, ptr %given, i64 %number
   %object = load ptr, ptr %object_at
   %range_after = call ptr @bind(ptr %parameter, ptr %object, ptr %slots, ptr %range)
   %fits = icmp ne ptr %range_after, null
@@ -191,6 +224,15 @@ look:
   br i1 %empty, label %next, label %bad
 good:
   ret i1 true
+}
+
+; The grid that the kernel has for arrays of the plan's shapes into the first slots, if it depends on nothing else.
+define internal i1 @own_grid(ptr %plan, ptr %slots) {
+  %own = getelementptr i8, ptr %plan, i64 ${P_OWN_GRID}
+  call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %own, i64 24, i1 false)
+  %x = load i64, ptr %slots
+  %known = icmp ne i64 %x, 0
+  ret i1 %known
 }
 
 ; Three sizes into the first slots, if CUDA has such a grid.

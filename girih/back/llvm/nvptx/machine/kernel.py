@@ -114,6 +114,8 @@ class PtxKernel:
     `maps` are the places of tensor maps behind the slots, and the first parameter is aligned to `MAP_ALIGNMENT` where
     there are any. `sites` are the checks by their number in the failure record (`girih.back.llvm.lower.launch.record`).
 
+    `again` are the numbers of the parameters whose memory a work-group goes over in several loops.
+
     `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
     work-group, and go through them `in_order`; if it is `persistent`, they are no more than the multiprocessors.
     """
@@ -133,6 +135,7 @@ class PtxKernel:
     recipes: tuple[RecipePlace, ...] = ()
     persistent: bool = False
     in_order: bool = False
+    again: tuple[int, ...] = ()
     remarks: tuple[Diagnostic, ...] = ()
 
     @property
@@ -167,6 +170,7 @@ class PtxKernel:
         try:
             held: Mapping[str, Any] = json.loads(data)
             plain = {name: held[name] for name in _PLAIN} | {"pointers": tuple(held["pointers"])}
+            plain["again"] = tuple(held["again"])
             plain["maps"] = tuple(MapPlace(*one) for one in held["maps"])
             plain["recipes"] = tuple(map(RecipePlace.of_plain, held["recipes"]))
             return PtxKernel(sites=tuple(map(Site.of_plain, held["sites"])), **plain)
@@ -176,5 +180,5 @@ class PtxKernel:
 
 _PLAIN = (
     "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
-    "shared_bytes", "parameter_bytes", "pointers", "persistent", "in_order",
+    "shared_bytes", "parameter_bytes", "pointers", "persistent", "in_order", "again",
 )  # fmt: skip

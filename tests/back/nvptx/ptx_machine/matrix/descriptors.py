@@ -2,8 +2,8 @@
 
 A matrix lies in pieces of 16 bytes. Those of eight rows, or columns, are a core matrix; descriptors say how far apart
 these are, and a swizzle exchanges pieces by their addresses, as tensor copies do it. Where the pattern of a swizzle
-does not begin at an address that is a multiple of its size, the base offset says so; how that is taken here follows
-from the formula of the ISA, and was not measured.
+does not begin at an address that is a multiple of its size, the base offset says so. All of it was measured on an H200
+(`warpgroups/test_hardware.py`).
 """
 
 from __future__ import annotations
