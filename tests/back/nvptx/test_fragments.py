@@ -11,8 +11,9 @@ import pytest
 
 import girih
 from girih.back.llvm.lower.one_lane.matrix import staging
+from girih.back.llvm.nvptx.machine.kernel import USUAL
 from girih.back.llvm.nvptx.matrix import product as products
-from tests.back.harness import copy_of, same
+from tests.back.harness import Failed, copy_of, same
 from tests.back.nvptx.fragment_machine import FragmentKernel, FragmentMachineCode, OldMachineCode
 from tests.back.nvptx.fragment_tables import FRAGMENT_TABLES
 from tests.back.nvptx.launch import PtxMachineKernel
@@ -359,3 +360,36 @@ def test_products_by_the_tables() -> None:
             for k in range(table.depth):
                 sums[lane, number] += registers[(0, *left[row, k])] * registers[(1, *right[k, column])]
             assert sums[lane, number] == (a @ b)[row, column]
+
+
+LOOP = """
+func @f(%A: memref<f32x?x?>, %B: memref<f32x?x?>, %steps: index)
+        attributes {{subgroup_size={lanes}, work_group_size=[{lanes},1]}} {{
+    %zero = constant 0 : index
+    %four = constant 4 : index
+    parallel {{
+        for %i = %zero, %steps, %four {{
+            %m = cooperative_matrix_load %A[%zero, %i] : coopmatrix<f32x16x4,matrix_acc>
+            cooperative_matrix_store %m, %B[%zero, %i]
+        }}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize("lanes", [16, 32])
+def test_tiles_in_loops_are_checked_in_front_of_them(lanes: int) -> None:
+    """A loop is written twice, and what is outside is found by the careful one, after what comes before it."""
+    kernel = PtxMachineKernel(girih.loads(LOOP.format(lanes=lanes), target="interpreter")["f"].ir)
+    unchecked = PtxMachineKernel(kernel.function, checks=False)
+    loads = [one.variant(USUAL)[0].ptx.count("ld.global") for one in (kernel, unchecked)]
+    assert loads[0] > loads[1]
+    a = np.asfortranarray(np.arange(16 * 12, dtype=np.float32).reshape(16, 12))
+    b = np.zeros((16, 12), np.float32, order="F")
+    kernel((1, 1, 1), a, b, 12)
+    same(b, a, 0.0)
+    b[...] = 0
+    with pytest.raises(Failed) as found:
+        kernel((1, 1, 1), a, b, 16)
+    assert found.value.argument == "A"
+    same(b, a, 0.0)

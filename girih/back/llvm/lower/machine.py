@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from girih.back.llvm.emit.features import Features
 from girih.back.llvm.emit.text import Operand, Val
 from girih.back.llvm.numbers.values import Scalar
-from girih.ir.core import Op
+from girih.ir.core import Op, Value
 from girih.ops.tile.control import For
 from girih.ops.tile.memory import Scope
 
@@ -50,8 +50,8 @@ class Executing(ABC):
         return False
 
     @abstractmethod
-    def writes_versions(self, loop: Op) -> bool:
-        """Whether a loop may become two, with checks and without, of which a branch of this machine takes one."""
+    def writes_versions(self, loop: Op, *by: Value) -> bool:
+        """Whether a loop may become two, with checks and without, of which a branch on some values takes one."""
 
     def chosen(self, loop: Op, condition: Val) -> Val:
         """The condition on which a version of a loop is taken, where threads that meet in it need the same one."""

@@ -140,7 +140,7 @@ class LoopFacts:
         arithmetic = self.ranges.arithmetic
         if not isinstance(held, Scalar):
             return None
-        if not self.code.writes_versions(self.loop):
+        if not self.code.writes_versions(self.loop, value):
             # Conditions would lead to nothing.
             known = held.part.literal if held.uniform else None
             return None if known is None else exactly(known)
@@ -176,7 +176,8 @@ class LoopFacts:
 
     def held(self, tensor: Value) -> MemRefHeld | None:
         """A memref from outside of the loop; None for any other."""
-        held = None if self.nests.contains(self.loop, tensor) else self.code.env.get(tensor)
+        outside = not self.nests.contains(self.loop, tensor) and self.code.writes_versions(self.loop, tensor)
+        held = self.code.env.get(tensor) if outside else None
         return held if isinstance(held, MemRefHeld) else None
 
     def extent(self, tensor: Value, mode: int) -> Val | None:
@@ -197,6 +198,8 @@ class LoopFacts:
         if not isinstance(size, Value):
             return as_scalar(size or 0)
         known = self.code.constants.get(size)
+        if known is None and not self.code.writes_versions(self.loop, size):
+            return None
         held = known if known is not None or self.nests.contains(self.loop, size) else self.code.env.get(size)
         return as_scalar(held) if isinstance(held, int | Scalar) else None
 

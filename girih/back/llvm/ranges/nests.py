@@ -13,7 +13,12 @@ from girih.ir.core import Function, Op, Region, Value
 from girih.ir.types import CoopMatrix, MemRef
 from girih.ops.tile.control import For, Foreach, If
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd, MatrixLoad, MatrixStore
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ops.tile.coopmatrix_tensor import (
+    CooperativeMatrixLoadBlockedInterleaved,
+    CooperativeMatrixLoadTensor,
+    CooperativeMatrixStoreBlockedInterleaved,
+    CooperativeMatrixStoreTensor,
+)
 from girih.ops.tile.math import Math, Power
 from girih.ops.tile.memory import AtomicLoad, AtomicStore, AtomicUpdate, Load, Store, Subview
 from girih.ops.tile.tensor_layout import TensorLayoutSlice
@@ -31,7 +36,8 @@ ElementAccess = Load | Store | AtomicLoad | AtomicStore | AtomicUpdate
 """The instructions that access one element of a memref for each work-item."""
 
 TensorAccess = CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor
-TileAccess = MatrixLoad | MatrixStore | TensorAccess | TensorLayoutSlice | Subview
+BlockedAccess = CooperativeMatrixLoadBlockedInterleaved | CooperativeMatrixStoreBlockedInterleaved
+TileAccess = MatrixLoad | MatrixStore | TensorAccess | BlockedAccess | TensorLayoutSlice | Subview
 """The instructions that access a tile or part of memory, or say which one."""
 
 CountedLoop = For | Foreach
@@ -55,7 +61,12 @@ class FoundAccess:
         match self.op:
             case MatrixLoad() | MatrixStore():
                 return self.op.row, self.op.column
-            case CooperativeMatrixLoadTensor() | CooperativeMatrixStoreTensor():
+            case (
+                CooperativeMatrixLoadTensor()
+                | CooperativeMatrixStoreTensor()
+                | CooperativeMatrixLoadBlockedInterleaved()
+                | CooperativeMatrixStoreBlockedInterleaved()
+            ):
                 return (self.op.offset,)
             case TensorLayoutSlice() | Subview():
                 return tuple(one.offset for one in self.op.slices)

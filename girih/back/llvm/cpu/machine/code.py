@@ -24,7 +24,7 @@ from girih.back.llvm.numbers.arith import differs
 from girih.back.llvm.numbers.values import Linear, Scalar, natural, uniform
 from girih.facts import findings
 from girih.ir import core
-from girih.ir.core import Function, Op, Region, RegionKind
+from girih.ir.core import Function, Op, Region, RegionKind, Value
 from girih.ir.types import I32
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Scope
@@ -60,7 +60,7 @@ class CpuCode(KernelCode):
         """The conversions of numbers for which the processor has instructions."""
         return self.target.features
 
-    def writes_versions(self, loop: Op) -> bool:
+    def writes_versions(self, loop: Op, *by: Value) -> bool:
         """True: one thread executes all work-items of the code, and takes one way with all of them."""
         return True
 

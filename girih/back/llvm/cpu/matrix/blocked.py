@@ -13,7 +13,7 @@ from girih.back.llvm.cpu.matrix.apply import loaded
 from girih.back.llvm.cpu.matrix.bounds import shared_operand, together
 from girih.back.llvm.cpu.matrix.fused_pass import to_tile
 from girih.back.llvm.cpu.matrix.states import InMemory, MatrixPiece, address, new_tile, operand, part, part_count
-from girih.back.llvm.emit.text import Val, poison, wide
+from girih.back.llvm.emit.text import Val, integer, poison, wide
 from girih.back.llvm.lower.access import check_null, shared_memref
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.numbers.addresses import as_scalar
@@ -89,7 +89,8 @@ def _place(code: CpuCode, op: Blocked, type: CoopMatrix) -> Val:
     (offset,) = shared_operand(code, op, "offset")
     count = type.rows * type.columns
     last = w.sub(as_scalar(memref.shape[0]).part, count)
-    inside = w.binary("and", w.compare("sge", offset, 0), w.compare("sle", offset, last))
+    known = (op, 0) in code.place.inside
+    inside = integer(1, "i1") if known else w.binary("and", w.compare("sge", offset, 0), w.compare("sle", offset, last))
     first = w.add(memref.offset.part, offset)
     words = findings.outside_blocks(op, count, memref.name)
     code.check(op, w.negated(inside), words, argument=memref.name, index=[index(offset)], shape=memref.shape,

@@ -103,7 +103,7 @@ class OneLaneCode(KernelCode):
     def subgroup_barrier(self) -> None:
         """Wait for all work-items of the subgroup; their earlier writes to shared memory are visible after it."""
 
-    def writes_versions(self, loop: Op) -> bool:
+    def writes_versions(self, loop: Op, *by: Value) -> bool:
         """False: threads that execute an instruction together must not be in different versions of a loop."""
         return False
 

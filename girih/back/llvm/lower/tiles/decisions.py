@@ -19,7 +19,7 @@ from girih.back.llvm.lower.versions import Decided, LoopFacts
 from girih.back.llvm.numbers.addresses import Extent, as_scalar
 from girih.back.llvm.ranges.indices import Limits
 from girih.back.llvm.ranges.intervals import Interval, IntervalEnd, between, exactly
-from girih.back.llvm.ranges.nests import FoundAccess, TensorAccess
+from girih.back.llvm.ranges.nests import BlockedAccess, FoundAccess, TensorAccess
 from girih.ir.core import Value
 from girih.ir.types import ClampMode, CoopMatrix, MemRef
 from girih.ops.tile.coopmatrix import (
@@ -29,7 +29,9 @@ from girih.ops.tile.coopmatrix import (
     MatrixStore,
 )
 from girih.ops.tile.coopmatrix_tensor import (
+    CooperativeMatrixLoadBlockedInterleaved,
     CooperativeMatrixLoadTensor,
+    CooperativeMatrixStoreBlockedInterleaved,
     CooperativeMatrixStoreTensor,
     block_bytes,
 )
@@ -67,6 +69,21 @@ def _decide_tile(facts: LoopFacts, access: FoundAccess, decided: Decided) -> Non
 
 
 DECISIONS.decide(_decide_tile, CooperativeMatrixLoad, CooperativeMatrixStore)
+
+
+def _decide_blocks(facts: LoopFacts, access: FoundAccess, decided: Decided) -> None:
+    """Add the offset of blocks that are all inside of their memref."""
+    op = access.op
+    assert isinstance(op, BlockedAccess)
+    matrix = (op.result if isinstance(op, CooperativeMatrixLoadBlockedInterleaved) else op.matrix).type
+    assert isinstance(matrix, CoopMatrix)
+    extent, found = facts.extent(op.memory, 0), facts.ranges.of(op.offset, facts.limits(access))
+    blocks = None if found is None else facts.ranges.arithmetic.add(found, between(0, matrix.rows * matrix.columns - 1))
+    if extent is not None and blocks is not None and facts.decide_index((op, 0), blocks, extent, decided):
+        decided.saved += 1 + facts.decide_present(op.memory, decided)
+
+
+DECISIONS.decide(_decide_blocks, CooperativeMatrixLoadBlockedInterleaved, CooperativeMatrixStoreBlockedInterleaved)
 
 
 def _decide_subview(facts: LoopFacts, access: FoundAccess, decided: Decided) -> None:
@@ -121,7 +138,8 @@ def _layout(facts: LoopFacts, value: Value, limits: Limits) -> _SlicedLayout | N
     """The layout that an access has, if nothing but the offsets of its region changes in the loop; None otherwise."""
     if not facts.nests.contains(facts.loop, value):
         held = facts.code.env.get(value)
-        if not isinstance(held, LayoutHeld) or not _is_shared(held):
+        shared = isinstance(held, LayoutHeld) and _is_shared(held)
+        if not isinstance(held, LayoutHeld) or not shared or not facts.code.writes_versions(facts.loop, value):
             return None
         return _SlicedLayout(held, tuple(_of_extent(facts, offset) for offset in held.offset))
     op = facts.nests.made[value]
@@ -195,7 +213,8 @@ def _tensor(facts: LoopFacts, op: TensorAccess, layout: LayoutHeld, start: Val) 
     code, memref = facts.code, facts.held(op.memory)
     view = None
     if op.view is not None:
-        view = None if facts.nests.contains(facts.loop, op.view) else code.env.get(op.view)
+        known = not facts.nests.contains(facts.loop, op.view) and code.writes_versions(facts.loop, op.view)
+        view = code.env.get(op.view) if known else None
         if not isinstance(view, ViewHeld) or not _is_shared(view) or view.lacks_dimensions:
             return None
     if memref is None or not memref.uniform or not layout.has_dimensions:

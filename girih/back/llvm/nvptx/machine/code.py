@@ -149,18 +149,22 @@ class CudaCode(FragmentCode):
         """Whether the device's engine makes a copy."""
         return self.has_engine and (self.architecture.gathers or not op.mode.by_rows)
 
-    def writes_versions(self, loop: Op) -> bool:
+    def writes_versions(self, loop: Op, *by: Value) -> bool:
         """Whether all threads that meet in the loop take the same version, or no threads meet in it.
 
-        Those of a subgroup that all come to the loop agree on one.
+        Those of a subgroup that all come to the loop agree on one, others need values that are the same in all of them.
+        Subgroups may take different ones: a barrier counts threads, wherever they come to it.
         """
-        if self.place.kind is RegionKind.COLLECTIVE or not have_meetings(loop):
-            return True
-        return meet_in_subgroups(loop) and all_come_to(self.function, loop)
+        return self.place.kind is RegionKind.COLLECTIVE or not self.varies(*by) or self._agree(loop)
+
+    def _agree(self, loop: Op) -> bool:
+        """Whether the threads of a subgroup can agree on a version, or need not."""
+        return not have_meetings(loop) or (meet_in_subgroups(loop) and all_come_to(self.function, loop))
 
     def chosen(self, loop: Op, condition: Val) -> Val:
         """The condition; where threads of a subgroup meet in the loop, that it holds for all of them."""
-        if self.place.kind is RegionKind.COLLECTIVE or condition.literal is not None or not have_meetings(loop):
+        collective = self.place.kind is RegionKind.COLLECTIVE
+        if collective or condition.literal is not None or not have_meetings(loop) or not self._agree(loop):
             return condition
         name = "llvm.nvvm.vote.all.sync"
         self.module.declare(name, "i1", ("i32", "i1"))

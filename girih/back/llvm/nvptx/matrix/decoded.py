@@ -44,6 +44,9 @@ from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 LOWERINGS = Lowerings[Any]()
 """The lowerings of this file."""
 
+_FEW = 16
+"""So many components are decoded each with its own question: that is hardly more code, and no obstacle in a loop."""
+
 
 @dataclass(frozen=True, slots=True)
 class DecodedFragments:
@@ -103,7 +106,8 @@ class DecodedFragments:
 def load(code: FragmentCode, op: CooperativeMatrixLoadTensor) -> None:
     """The tile of a tensor, component by component; decoded, as the file says."""
     before = matrix(code, op.init)
-    if block_of(op) is None or not isinstance(before, EqualComponents):
+    few = fragment_layout(matrix_type(op.result)).components <= _FEW
+    if few or block_of(op) is None or not isinstance(before, EqualComponents):
         component_wise.load(code, op)
         return
     tensor = shared_tensor(code, op, matrix_type(op.result), unit_of(op))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.lower.one_lane.code import OneLaneCode
 from girih.back.llvm.lower.one_lane.matrix import blocked, tensor
 from girih.back.llvm.lower.one_lane.matrix.meetings import in_both_forms
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
+from girih.back.llvm.lower.tiles import decisions
 from girih.back.llvm.nvptx.matrix import components, decoded, memory, product, reduce, regions, values
 from girih.back.llvm.nvptx.matrix.choice import choose_fragments
 from girih.back.llvm.nvptx.matrix.fragments import FragmentMatrices
 from girih.facts.remarks import Remarks, matrices_in_arrays
-from girih.ir.core import Function
+from girih.ir.core import Function, Op
+from girih.ir.types import CoopMatrix
+from girih.ops.tile.control import For
 
 FRAGMENTS: Lowerings[Any] = (
     Lowerings[Any]()
@@ -30,4 +35,17 @@ def with_matrices(
     for one in arrays:
         remarks.note(matrices_in_arrays(one.reason), one.span)
     table: Lowerings[Any] = SOFT_MATRICES
-    return others.joined(in_both_forms(FRAGMENTS, table, chosen)), FragmentMatrices(chosen)
+    mixed = in_both_forms(FRAGMENTS, table, chosen)
+    mixed.again(written_again, CoopMatrix)
+    return others.joined(mixed, decisions.DECISIONS), FragmentMatrices(chosen)
+
+
+def written_again(code: OneLaneCode, op: Op) -> Callable[[], None] | None:
+    """What sets back the matrices before a loop: nothing, where those that it carries or gives are fragments.
+
+    Arrays of others that a loop leaves free are free in its other version; what it carries would be in two places.
+    """
+    own = code.own_matrices
+    carried = [*op.results, *(op.initial if isinstance(op, For) else ())]
+    kept = all(own is not None and value in own for value in carried if isinstance(value.type, CoopMatrix))
+    return (lambda: None) if kept else None

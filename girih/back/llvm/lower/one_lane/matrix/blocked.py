@@ -89,7 +89,8 @@ def _begin(code: OneLaneCode, op: Blocked, type: CoopMatrix) -> Val:
     (offset,) = code.agreed(op, "offset", code.index(op.offset))
     count = type.rows * type.columns
     last = w.sub(as_scalar(memref.shape[0]).part, count)
-    inside = w.binary("and", w.compare("sge", offset, 0), w.compare("sle", offset, last))
+    known = (op, 0) in code.place.inside
+    inside = integer(1, "i1") if known else w.binary("and", w.compare("sge", offset, 0), w.compare("sle", offset, last))
     words = findings.outside_blocks(op, count, memref.name)
     code.check(op, w.negated(inside), words, argument=memref.name, index=[index(offset)], shape=memref.shape,
                by_lane=False)  # fmt: skip
