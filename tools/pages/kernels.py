@@ -163,8 +163,9 @@ def newest(suite: str) -> dict[str, Any]:
 
 @cache
 def newest_first(suite: str) -> list[dict[str, Any]]:
-    """The results of a suite of benchmarks, the newest first; some are of a few kernels alone."""
-    paths = sorted(RESULTS.glob(f"*-{suite}.json"), reverse=True)
+    """The results of a suite of benchmarks on CPUs, the newest first; some are of a few kernels alone."""
+    found = (path for path in RESULTS.glob(f"*-{suite}.json") if "-cuda-" not in path.name)
+    paths = sorted(found, reverse=True)
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
