@@ -409,10 +409,11 @@ class Kernel:
         return self._grid_of(self._in_order(arguments, named))
 
     def tensor_maps(self, /, *arguments: object, **named: object) -> Mapping[str, TensorMap]:
-        """The tensor maps that a launch with these arguments would make of its arrays, by name; nothing runs.
+        """The tensor maps that a launch with these arguments would make of its arrays; nothing runs.
 
-        Tile programs on CUDA have them (docs/targets.md). There are none on other targets, for other kernels, and for
-        arrays of which the device has no maps. Raises `LaunchError` for wrong arguments, as a launch does.
+        Each has the name of its parameter, further ones of a parameter with a number behind it: `A`, `A_2`. There are
+        none on targets other than `cuda`, for kernels that are no tile programs, and for arrays that no map describes.
+        Raises `LaunchError` for wrong arguments, as a launch does.
         """
         values, executor = self._in_order(arguments, named), self.executor
         return executor.tensor_maps(values) if isinstance(executor, AsynchronousExecutor) else {}

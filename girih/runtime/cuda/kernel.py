@@ -123,13 +123,20 @@ class CudaKernel:
     def tensor_maps(
         self, architecture: NvidiaArchitecture, arguments: Sequence[object], reach: DeviceReach | None
     ) -> Mapping[str, TensorMap]:
-        """The maps that a launch with some arguments makes, by name; none where it needs none, or has none.
+        """The maps that a launch with some arguments makes; none where it needs none, or has none.
 
+        Each has the name of its parameter, further ones of a parameter with a number behind it: `A`, `A_2`.
         Raises `LaunchError` for wrong arguments.
         """
         accepted = arrays.accept(self._specs, arguments, reach)
         _, made = self._as_tiles(architecture, (1, 1, 1), variant_of(self.function, (1, 1, 1), accepted), accepted)
-        return {one.name: one.tensor_map for one in made}
+        found: dict[str, TensorMap] = {}
+        for one in made:
+            name, count = self._specs[one.parameter].name, 1
+            while (key := name if count == 1 else f"{name}_{count}") in found:
+                count += 1
+            found[key] = one.tensor_map
+        return found
 
     def launch(self, grid: Grid, arguments: Sequence[object], *, synchronous: bool) -> None:
         """Run the kernel on a grid, where a size may be 0: then nothing runs.
@@ -224,7 +231,7 @@ class CudaKernel:
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
-            if one.variant in (USUAL, TILE):
+            if one.variant in (USUAL, TILE, GATHERED):
                 self.quick.note(
                     PlannedLaunch(stream, one.loaded, one.shared_bytes, filled.words, one.accepted, one.given, one.made)
                 )

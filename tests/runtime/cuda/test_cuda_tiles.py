@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -166,6 +167,14 @@ def test_a_launch_makes_the_maps(
     assert launch.tensor_maps(a, b, n=8)["B"].global_strides == (160,)
 
 
+def test_maps_have_the_names_of_parameters(asked: list[CudaVariant], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further maps of a parameter have a number; the order is that of the recipes."""
+    twice = replace(TILES, recipes=(*TILES.recipes, replace(TILES.recipes[0], offset=384)), parameter_bytes=512)
+    monkeypatch.setitem(globals(), "TILES", twice)
+    found = kernel(COPY_TILES).tensor_maps(numbers(), numbers(), 8)
+    assert list(found) == ["A", "B", "A_2"] and found["A"] == found["A_2"]
+
+
 def test_integers_are_part_of_a_map(fake: FakeDriver, asked: list[CudaVariant]) -> None:
     a, b = numbers(), np.zeros((32, 8), np.float32, order="F")
     kernel(COPY_TILES)(a, b, 4)
@@ -315,3 +324,21 @@ def test_launches_without_legal_maps_gather_tiles() -> None:
     assert all("wgmma.mma_async" in one.ptx for one in made.values())
     assert ["cp.async.bulk.tensor" in one.ptx for one in made.values()] == [True, False]
     assert PtxKernel.from_bytes(made[GATHERED].to_bytes()).is_tile_program
+
+
+PRODUCT = {"type": "bf16", "result": "bf16", "rows": 64, "columns": 64, "depth": 64, "items": 128}
+
+
+@pytest.mark.parametrize("size", [64, 72, 60])
+def test_a_product_is_a_tile_program_with_and_without_maps(fake: FakeDriver, size: int, repository: Path) -> None:
+    """A library's kernel, compiled and launched: matrices whose columns begin anywhere have no maps."""
+    launch = girih.load(repository / "girih/kernels/gemm_work_group.tl", "cuda:sm_90a", PRODUCT)["gemm_work_group"]
+    rng = np.random.default_rng(1)
+    a, b = (np.asfortranarray(rng.integers(-3, 4, (size, size)).astype(ml_dtypes.bfloat16)) for _ in range(2))
+    c = np.zeros_like(a)
+    launch(a, b, c)
+    expected = (a.astype(np.float32) @ b.astype(np.float32)).astype(ml_dtypes.bfloat16)
+    assert np.array_equal(c, expected)
+    assert bool(fake.maps) == bool(launch.tensor_maps(a, b, c)) == (size % 8 == 0)
+    groups = (-(-size // 64)) ** 2
+    assert "wgmma" in fake.modules[-1].decode() and fake.launches[-1][0] == (groups, 1, 1)

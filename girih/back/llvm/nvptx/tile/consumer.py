@@ -15,7 +15,6 @@ from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
 from girih.back.llvm.nvptx.tile.role import TileRole
 from girih.back.llvm.nvptx.tile.staging import StagedPart, lane_and_warp
 from girih.lazy_dataclass import dataclass
-from girih.ops.tile.coopmatrix import MatrixAccess
 from girih.tile.form import (
     Assign,
     Await,
@@ -212,10 +211,10 @@ class Consumer(TileRole):
             case Assign(result, source):
                 self._set(result, components.converted(code, code.share(result), self._held(source)))
             case Fetch(result, op):
-                assert isinstance(op, MatrixAccess)
+                assert isinstance(op, memory.TileAccess)
                 self._set(result, memory.fetched(code, op, code.share(result)), ahead=_LOADED_AHEAD)
             case Deliver(source, op):
-                assert isinstance(op, MatrixAccess)
+                assert isinstance(op, memory.TileAccess)
                 memory.deliver(code, op, self._held(source))
             case _:
                 TileRole.step(self, step)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import part_count, part_type
+from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
+from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.lower.one_lane.matrix.memory import load_parts, report_missing, store_parts
+from girih.back.llvm.lower.one_lane.matrix.tensor import shared_tensor
+from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tiles.bounds import TileBounds
+from girih.back.llvm.lower.tiles.tensor import TensorOp
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.back.llvm.nvptx.tile.code import TileCode
@@ -20,6 +26,8 @@ from girih.ops.tile.coopmatrix import (
     CooperativeMatrixStore,
     MatrixAccess,
 )
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
+from girih.tile.form import Spread
 
 
 def bounds_of(code: TileCode, op: MatrixAccess) -> TileBounds:
@@ -34,6 +42,57 @@ def bounds_of(code: TileCode, op: MatrixAccess) -> TileBounds:
 def report_outside(code: TileCode, op: MatrixAccess) -> None:
     """Note the first element of a tile that is missing though no flag leaves it out."""
     report_missing(code, bounds_of(code, op))
+
+
+TileAccess = MatrixAccess | TensorOp
+
+
+class _ComponentPlaces(Protocol):
+    """Where a thread's components of a tile are in memory."""
+
+    def address(self, number: int) -> Val:
+        """The address of a component."""
+
+    def there(self, number: int) -> Val | None:
+        """Whether a component is in its memory; None if that need not be asked."""
+
+
+def _places(code: TileCode, op: TileAccess, share: ThreadShare) -> _ComponentPlaces:
+    return _Window(code, op, share) if isinstance(op, MatrixAccess) else _TensorWindow(code, op, share)
+
+
+class _TensorWindow:
+    """The tile of an access through a layout and a view, whose components all have places of their own."""
+
+    def __init__(self, code: TileCode, op: TensorOp, share: ThreadShare) -> None:
+        self.code, self.share = code, share
+        matrix = op.result if isinstance(op, CooperativeMatrixLoadTensor) else op.matrix
+        with code.checking(checks=False):
+            self.tensor = shared_tensor(code, op, matrix_type(matrix), share.component.size)
+        self._found: dict[int, tuple[Position, Element]] = {}
+
+    def _element(self, number: int) -> tuple[Position, Element]:
+        known = self._found.get(number)
+        if known is None:
+            w, type = self.code.w, self.tensor.type
+            row, column = self.code.own.place(w, self.share, number)
+            exists = None
+            if self.share.held.spread is not Spread.TILE:
+                ends = zip((row, column), type.shape, strict=True)
+                for place, size in ends:
+                    exists = w.both(exists, w.compare("slt", place, integer(size, "i32")))
+            at = Position(row, column, exists)
+            known = self._found[number] = at, self.tensor.element(at)
+        return known
+
+    def address(self, number: int) -> Val:
+        """The address of a component."""
+        return self.tensor.address(self._element(number)[1])
+
+    def there(self, number: int) -> Val | None:
+        """Whether a component has an element; None if it has one for certain."""
+        at, found = self._element(number)
+        return self.tensor.there(found, at)
 
 
 class _Window:
@@ -111,9 +170,9 @@ def _as(code: TileCode, held: Val, type: str) -> Val:
     return code.w.convert("trunc" if type == "i8" else "bitcast", held, type)
 
 
-def fetched(code: TileCode, op: MatrixAccess, share: ThreadShare) -> RegisterRule:
+def fetched(code: TileCode, op: TileAccess, share: ThreadShare) -> RegisterRule:
     """The registers of a tile; what is not there is zero."""
-    window, type = _Window(code, op, share), share.component
+    window, type = _places(code, op, share), share.component
     one = part_type(type)
 
     def load(number: int) -> Parts:
@@ -127,10 +186,10 @@ def fetched(code: TileCode, op: MatrixAccess, share: ThreadShare) -> RegisterRul
     return partial(register_of, code.w, code.features, share, load)
 
 
-def deliver(code: TileCode, op: MatrixAccess, held: HeldMatrix) -> None:
+def deliver(code: TileCode, op: TileAccess, held: HeldMatrix) -> None:
     """Store a tile from registers; what is not there is left out."""
     share = held.share
-    window, one = _Window(code, op, share), part_type(share.component)
+    window, one = _places(code, op, share), part_type(share.component)
     for number in range(share.count):
         parts, there, address = held.part(code, number), window.there(number), window.address(number)
         if there is None:

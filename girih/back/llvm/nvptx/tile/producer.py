@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.lower.one_lane.matrix.tensor import report_flaws
 from girih.back.llvm.nvptx.tile.gather import GatheredTile
 from girih.back.llvm.nvptx.tile.memory import report_outside
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
@@ -12,6 +13,7 @@ from girih.back.llvm.nvptx.tile.role import TileRole
 from girih.ir.core import Op
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import MatrixAccess
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.tile.form import Copy, Gather, Supply, TileStep, Verify
 
 _OWN_BARRIER = 15
@@ -69,5 +71,7 @@ class Producer(TileRole):
         with self._by_one(), self.place_of(op), self.code.checking(checks=True):
             if isinstance(op, MatrixAccess):
                 report_outside(self.code, op)
+            elif isinstance(op, CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor):
+                report_flaws(self.code, op)
             else:
                 self.code.lower(op)

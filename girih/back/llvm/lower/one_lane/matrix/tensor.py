@@ -149,6 +149,18 @@ def load(code: OneLaneCode, op: CooperativeMatrixLoadTensor) -> None:
     code.set(op.result, result)
 
 
+def report_flaws(code: OneLaneCode, op: TensorOp) -> None:
+    """Write the checks of a load or store, and nothing else of it."""
+    if isinstance(op, CooperativeMatrixLoadTensor):
+        type, unit = matrix_type(op.result), unit_of(op)
+    else:
+        type = matrix_type(op.matrix)
+        unit = type.component.size
+    tensor = shared_tensor(code, op, type, unit)
+    if is_legal(tensor):
+        check(tensor)
+
+
 ComponentReader = Callable[[Position, Val], Parts]
 """A component from its place in the matrix and its number among those that a work-item holds."""
 
