@@ -14,14 +14,13 @@ import pytest
 
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
-from girih.back.llvm.nvptx.machine.kernel import CudaVariant
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, CudaVariant
 from tests.back.nvptx.assembling import needs_ptxas, ptxas
 from tests.back.nvptx.test_golden import as_text, as_written
 from tests.back.nvptx.tile.emitted import HOPPER, added, emitted, emitted_from, of_bytes, of_tf32
 from tests.conftest import Golden
 from tests.tile.programs import attention, function_of, kernel_of, product
-
-TILE = CudaVariant(tile=True)
+from tests.tile.test_recognise import of_library
 
 LAYOUTS = [
     product(order=order, transpose_a=a, transpose_b=b) for order, a, b in every("FC", (False, True), (False, True))
@@ -99,6 +98,16 @@ def test_a_kernel_is_compiled_as_a_tile_program() -> None:
         other = compile_kernel(function, architecture, variant=variant)
         assert not other.recipes and "wgmma" not in other.ptx
         assert {one.code for one in other.remarks}.isdisjoint({"cuda.pipeline", "cuda.tile"})
+
+
+@pytest.mark.parametrize("variant", [TILE, GATHERED])
+def test_checks_and_single_accesses_through_layouts_are_left_to_others(variant: CudaVariant) -> None:
+    """Both stand in a kernel of the library: it is compiled without a pipeline, and a remark has the reason."""
+    function = of_library("gemm_work_group", rows=128, columns=128, depth=32)
+    made = compile_kernel(function, HOPPER, variant=variant)
+    (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
+    assert "through a layout" in remark.message and remark.hint
+    assert not made.is_tile_program
 
 
 def test_why_a_kernel_is_no_tile_program() -> None:
