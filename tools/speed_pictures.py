@@ -19,7 +19,7 @@ from tools.picture import Picture
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "docs/speed.md"
-PART = re.compile(r"<!-- (machine|summary|checks|start|server) -->\n.*?<!-- end -->", re.S)
+PART = re.compile(r"<!-- (machine|summary|checks|start|server|cuda) -->\n.*?<!-- end -->", re.S)
 
 Row = Mapping[str, Any]
 Scale = Callable[[float], float]
@@ -54,6 +54,9 @@ SMALLEST, LARGEST = 0.25, 16.0
 
 SERVER = "emeraldrapids"
 """The kind of results of a server of Intel with AMX."""
+
+CUDA = "cuda"
+"""The kind of results of an NVIDIA GPU."""
 
 THREAD = "zen4"
 """The kind of results of one thread of a processor of AMD; times of starting, and of checks, are of the kind `cpu`."""
@@ -325,4 +328,34 @@ def _server() -> Iterator[str]:
         yield f"| {row['name']} | {row['gflops']:.0f} | {row['figures']['speedup']:.1f} | {ratios} |"
 
 
-TABLES = {"machine": _machine, "summary": _summary, "checks": _checks, "start": _start, "server": _server}
+def _cuda() -> Iterator[str]:
+    """The GPU of the results of kind `cuda`, and its rows in GB/s, in TFLOP/s and in time, with their peers."""
+    found = newest(CUDA)
+    of, rows = found["environment"], found["rows"]
+    yield f"Measured on {of['date']}: an {of['device']}, CUDA {of['cuda']}, torch {of['torch']}."
+    yield from ("", "| GB/s | with checks | without | a copy | peers |", "| --- | --- | --- | --- | --- |")
+    for row in (row for row in rows if "GB/s" in row):
+        checked, unchecked, copied, peers = _rates(row["GB/s"])
+        yield f"| {row['name']} | {checked:.0f} | {unchecked:.0f} | {copied:.0f} | {peers} |"
+    yield from ("", "| TFLOP/s | girih | peer | ratio |", "| --- | --- | --- | --- |")
+    for row in (row for row in rows if "TFLOP/s" in row):
+        rates = dict(row["TFLOP/s"])
+        ours, ((peer, rate),) = rates.pop("girih"), rates.items()
+        yield f"| {row['name']} | {ours:.0f} | {peer} {rate:.0f} | {row['ratios'][peer]:.2f} |"
+    yield from ("", "| time | |", "| --- | --- |")
+    for unit, written in (("us", "µs"), ("ms", "ms")):
+        for row in (row for row in rows if unit in row):
+            times = ", ".join(f"{name} {value:.2f} {written}" for name, value in row[unit].items())
+            yield f"| {row['name']} | {times} |"
+
+
+def _rates(rates: Mapping[str, float]) -> tuple[float, float, float, str]:
+    """The rates of girih with and without checks, of a copy, and the peers in words."""
+    others = dict(rates)
+    ours = [others.pop(name) for name in ("girih", "girih, checks off", "copy")]
+    return ours[0], ours[1], ours[2], ", ".join(f"{name} {rate:.0f}" for name, rate in others.items())
+
+
+TABLES = {
+    "machine": _machine, "summary": _summary, "checks": _checks, "start": _start, "server": _server, "cuda": _cuda,
+}  # fmt: skip
