@@ -101,13 +101,12 @@ def test_a_kernel_is_compiled_as_a_tile_program() -> None:
 
 
 @pytest.mark.parametrize("variant", [TILE, GATHERED])
-def test_checks_and_single_accesses_through_layouts_are_left_to_others(variant: CudaVariant) -> None:
-    """Both stand in a kernel of the library: it is compiled without a pipeline, and a remark has the reason."""
-    function = of_library("gemm_work_group", rows=128, columns=128, depth=32)
-    made = compile_kernel(function, HOPPER, variant=variant)
-    (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
-    assert "through a layout" in remark.message and remark.hint
-    assert not made.is_tile_program
+def test_checks_and_stores_through_layouts_are_code_of_roles(variant: CudaVariant) -> None:
+    """Both stand in a kernel of the library."""
+    made = compile_kernel(of_library("gemm_work_group", rows=128, columns=128, depth=32), HOPPER, variant=variant)
+    assert made.is_tile_program
+    assert "wgmma" in made.ptx
+    assert "cuda.tile" not in {one.code for one in made.remarks}
 
 
 def test_why_a_kernel_is_no_tile_program() -> None:

@@ -7,8 +7,7 @@ from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from girih.facts import remarks as words
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
-from girih.tile.form import Deliver, Fetch, TileKernel, Verify, walk
+from girih.tile.form import TileKernel
 from girih.tile.program import NoTileProgram, has_matrices
 from girih.tile.recognise import tile_kernel
 
@@ -23,7 +22,6 @@ def chosen_tile_kernel(
         return None
     try:
         kernel = tile_kernel(function, checks=checks, maps=variant.engine)
-        _refuse_layouts(kernel)
     except NoTileProgram as reason:
         remarks.note(words.no_tile_program(reason.reason, reason.hint), reason.span)
         return None
@@ -31,16 +29,6 @@ def chosen_tile_kernel(
     for one in dict.fromkeys(kernel.slower):
         remarks.note(words.gathered_tile(one.reason, one.hint), one.span)
     return kernel
-
-
-def _refuse_layouts(kernel: TileKernel) -> None:
-    """Raise `NoTileProgram` for checks and single accesses through layouts, which have no code in a role."""
-    for step in (*walk(kernel.producer.body), *walk(kernel.consumers.body)):
-        if isinstance(step, Verify | Fetch | Deliver):
-            op = step.op
-            if isinstance(op, CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor):
-                what = "a tile through a layout may lie outside, or is no part of a product"
-                raise NoTileProgram(what, op.span, "load tiles with a clamp mode, or with `.checked`")
 
 
 def _described(kernel: TileKernel) -> str:
