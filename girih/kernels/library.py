@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import attention_tile_for, loaded_kernel, loaded_program, shared_kernel, shares, tile_for
+from girih.kernels.loading import (
+    attention_of_work_groups,
+    attention_tile_for,
+    loaded_kernel,
+    loaded_program,
+    product_of_work_groups,
+    shared_kernel,
+    shares,
+    tile_for,
+)
 from girih.kernels.table import (
     ACTIVATIONS,
     BIASES,
@@ -56,7 +65,7 @@ def gemm(
     Where all three sizes are left out, a CPU takes no tiles, unless sums are wider than f32 for f16 and bf16 or than
     `type` for others: any number of work-groups share C, by the collective instruction. There, with checks, factors too
     small for C and depths that differ are found. Grid: by the work, up to two work-groups for each thread that the
-    process has. 003 "GEMM".
+    process has. 003 "GEMM". GPUs with tile programs take f16 and bf16 with sums in f32 by matrices of the work-group.
     """
     summed = accumulator_of("gemm", type, accumulator)
     if rows is columns is depth is None:
@@ -64,6 +73,10 @@ def gemm(
         if shared is not None:
             return shared_kernel("gemm", target, order, shared | {"narrow": type != summed}, type=type,
                                  accumulator=summed, transpose_a=transpose_a, transpose_b=transpose_b)  # fmt: skip
+        wide = product_of_work_groups("gemm", target, order, type, summed, transpose_a=transpose_a,
+                                      transpose_b=transpose_b)  # fmt: skip
+        if wide is not None:
+            return wide
     return loaded_kernel("gemm", target, order, type=type, accumulator=summed, transpose_a=transpose_a,
                    transpose_b=transpose_b, **tile_for(target, type, summed, rows, columns, depth))  # fmt: skip
 
@@ -122,6 +135,9 @@ def gemm_mixed(
         shared = shares(target, type, summed)
         if shared is not None:
             return shared_kernel("gemm_mixed", target, order, shared, type=type, accumulator=summed)
+        wide = product_of_work_groups("gemm_mixed", target, order, type, summed)
+        if wide is not None:
+            return wide
     sizes = tile_for(target, type, summed, rows, columns, depth)
     return loaded_kernel("gemm_mixed", target, order, type=type, accumulator=summed, **sizes)
 
@@ -354,6 +370,10 @@ def attention(
     64, 128 or 256, or 16 keys; sizes that are left out suit the target. Grid: ceil(queries / `queries`) x heads;
     work-groups of a larger one find nothing to do.
     """
+    if queries is keys is None:
+        wide = attention_of_work_groups(target, order, type, headdim, causal=causal, fast=fast)
+        if wide is not None:
+            return wide
     return loaded_kernel("attention", target, order, type=type, headdim=headdim, causal=causal, fast=fast,
                          **attention_tile_for(target, type, queries, keys))  # fmt: skip
 

@@ -9,6 +9,7 @@ from girih.kernels.table import checked
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from girih.api import Kernel, Program
@@ -56,6 +57,46 @@ def shared_kernel(
 def cpu_text(name: str) -> Path:
     """The file that takes the place of a kernel's text on a CPU, for kernels that have one."""
     return path(name).parent / "cpu" / f"{name}.tl"
+
+
+def product_of_work_groups(
+    name: str, target: str | None, order: Order, type: str, accumulator: str, **definitions: object
+) -> Kernel | None:
+    """A product with matrices of the work-group; None on targets where that is not the fastest."""
+    from girih.api import resolved_target
+
+    device = resolved_target(target).work_group_tiling
+    sizes = None if device is None else device.product_by_work_group(NUMBERS[type], NUMBERS[accumulator])
+    return _of_work_groups(name, target, order, sizes, type=type, accumulator=accumulator, **definitions)
+
+
+def attention_of_work_groups(
+    target: str | None, order: Order, type: str, headdim: int, **definitions: object
+) -> Kernel | None:
+    """Attention with matrices of the work-group; None on targets where that is not the fastest."""
+    from girih.api import resolved_target
+
+    known = checked("attention", {"type": type, "headdim": headdim})
+    number, length = NUMBERS[str(known["type"])], known["headdim"]
+    assert isinstance(length, int)
+    device = resolved_target(target).work_group_tiling
+    sizes = None if device is None else device.attention_by_work_group(number, length)
+    return _of_work_groups("attention", target, order, sizes, type=type, headdim=headdim, **definitions)
+
+
+def _of_work_groups(
+    name: str, target: str | None, order: Order, sizes: Mapping[str, int] | None, **definitions: object
+) -> Kernel | None:
+    from girih.api import load
+
+    if sizes is None:
+        return None
+    return load(gpu_text(name), target, {**checked(name, definitions), **sizes}, order=order)[name]
+
+
+def gpu_text(name: str) -> Path:
+    """The file that takes the place of a kernel's text on GPUs with tile programs, for kernels that have one."""
+    return path(name).parent / "gpu" / f"{name}.tl"
 
 
 def given(**sizes: int | None) -> dict[str, int]:

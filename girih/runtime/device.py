@@ -162,6 +162,17 @@ class TilingDevice(TargetDevice, Protocol):
         """Queries and keys of a tile of attention on numbers of a type."""
 
 
+@runtime_checkable
+class WorkGroupTilingDevice(TilingDevice, Protocol):
+    """The device of a target on which matrices of the work-group are the fastest, for some types."""
+
+    def product_by_work_group(self, factors: Number, sums: Number) -> Mapping[str, int] | None:
+        """The definitions of a product's tile that a work-group holds; None where subgroups are faster."""
+
+    def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
+        """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
+
+
 class AddressedBuffer(Protocol):
     """Memory of a device that has an address there as long as this object lives."""
 

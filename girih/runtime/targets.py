@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Function
     from girih.ir.types import Number
-    from girih.runtime.device import Executor, ShaderEntry, TargetDevice
+    from girih.runtime.device import Executor, ShaderEntry, TargetDevice, WorkGroupTilingDevice
 
 ENVIRONMENT = "GIRIH_TARGET"
 """The environment variable that names the target where a program names none."""
@@ -400,6 +400,13 @@ class ResolvedTarget:
         from girih.runtime.device import TilingDevice
 
         return self.device.attention_tile(type) if isinstance(self.device, TilingDevice) else None
+
+    @property
+    def work_group_tiling(self) -> WorkGroupTilingDevice | None:
+        """The device, where matrices of the work-group may be the fastest for a type."""
+        from girih.runtime.device import WorkGroupTilingDevice
+
+        return self.device if isinstance(self.device, WorkGroupTilingDevice) else None
 
     def emit(self, function: Function, form: str) -> str | bytes:
         """The kernel in a form of the row's `emits`.

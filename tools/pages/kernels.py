@@ -86,9 +86,10 @@ def access(name: str) -> Iterator[str]:
 
 
 def text(name: str) -> Iterator[str]:
-    """The lines of the kernel's text, folded, and of the one that takes its place on a CPU, if there is one."""
+    """The lines of the kernel's text, folded, and of those that take its place on a CPU or GPU, if there are any."""
     folder = ROOT / "girih" / "kernels"
-    files = [file for file in (folder / f"{name}.tl", folder / "cpu" / f"{name}.tl") if file.exists()]
+    places = (folder, folder / "cpu", folder / "gpu")
+    files = [file for place in places if (file := place / f"{name}.tl").exists()]
     for number, file in enumerate(files):
         shown = file.read_text(encoding="utf-8").rstrip("\n")
         yield from ("",) if number else ()

@@ -84,6 +84,18 @@ class CudaTarget:
 
         return attention_tile(type)
 
+    def product_by_work_group(self, factors: Number, sums: Number) -> Mapping[str, int] | None:
+        """The definitions of a product's tile that a work-group holds; None where subgroups are faster."""
+        from girih.back.llvm.nvptx.tile.sizes import product_sizes
+
+        return product_sizes(factors, sums) if self._architecture().wide_products else None
+
+    def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
+        """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
+        from girih.back.llvm.nvptx.tile.sizes import attention_sizes
+
+        return attention_sizes(type, headdim) if self._architecture().wide_products else None
+
     def summary(self) -> ExecutionSummary:
         """The summary of how the device executes the language."""
         from girih.runtime.cuda.summary import summary_of

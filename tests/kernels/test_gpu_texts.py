@@ -1,0 +1,137 @@
+"""The texts that take the place of others on GPUs with tile programs: the same numbers, and tile programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import girih
+from girih import kernels
+from girih.ir.core import Function
+from girih.kernels.loading import gpu_text
+from girih.tile.form import Issue, Settle, walk
+from girih.tile.recognise import tile_kernel
+from girih.tile.simulate.launch import simulate
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+SMALL = {"rows": 64, "columns": 64, "depth": 32}
+TARGETS = ["interpreter", "cpu"]
+
+
+def numbers(*shape: int, seed: int = 0) -> NDArray[Any]:
+    """Small whole numbers of bf16, of which sums of products are exact in f32."""
+    return np.asfortranarray(np.random.default_rng([seed, *shape]).integers(-4, 5, shape).astype(BF16))
+
+
+def function(name: str, **definitions: object) -> Function:
+    """A text with some definitions."""
+    (found,) = girih.parse(gpu_text(name).read_text(encoding="utf-8"), definitions=definitions).functions
+    return found
+
+
+def wide(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(np.float64)
+
+
+@pytest.mark.parametrize("where", TARGETS)
+@pytest.mark.parametrize("beta", [0.0, 2.0])
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_a_product(where: str, beta: float, transpose_a: bool, transpose_b: bool) -> None:
+    m, n, k = 70, 130, 50
+    a, b = numbers(*((k, m) if transpose_a else (m, k))), numbers(*((n, k) if transpose_b else (k, n)), seed=1)
+    c = np.asfortranarray(numbers(m, n, seed=2).astype(np.float32))
+    left, right = (wide(one.T if turned else one) for one, turned in ((a, transpose_a), (b, transpose_b)))
+    expected = 3 * (left @ right) + beta * c
+    definitions = {**SMALL, "transpose_a": transpose_a, "transpose_b": transpose_b}
+    girih.load(gpu_text("gemm"), where, definitions)["gemm"](3.0, a, b, beta, c)
+    assert (c == expected).all()
+    mixed = np.zeros((m, n), np.float32, order="F")
+    if not transpose_a and not transpose_b:
+        girih.load(gpu_text("gemm_mixed"), where, SMALL)["gemm_mixed"](a, b, mixed)
+        assert (mixed == left @ right).all()
+
+
+def test_a_product_in_the_simulator() -> None:
+    kernel = tile_kernel(function("gemm", **SMALL, transpose_a=True))
+    a, b, c = numbers(56, 72), numbers(56, 136), np.ones((72, 136), np.float32, order="F")
+    expected = 2 * (wide(a.T) @ wide(b)) + 5
+    simulate(kernel, (2, 3, 1), (2.0, a, b, 5.0, c))
+    assert (c == expected).all()
+
+
+def softmax(scores: NDArray[Any]) -> NDArray[Any]:
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.asarray(weights / weights.sum(-1, keepdims=True))
+
+
+def reference(q: NDArray[Any], k: NDArray[Any], v: NDArray[Any], causal: bool) -> NDArray[Any]:
+    """Attention of arrays of length x places x heads, of which two share a head of keys."""
+    found = np.zeros(q.shape)
+    for head in range(q.shape[2]):
+        scores = 0.125 * wide(q[..., head]).T @ wide(k[..., head // 2])
+        if causal:
+            scores[np.arange(scores.shape[0])[:, None] < np.arange(scores.shape[1])] = -np.inf
+        found[..., head] = (softmax(scores) @ wide(v[..., head // 2]).T).T
+    return found
+
+
+def attention(places: int, keys: int) -> list[Any]:
+    rng = np.random.default_rng(7)
+    made = [rng.standard_normal((64, n, h)).astype(BF16) for n, h in ((places, 4), (keys, 2), (keys, 2))]
+    return [*map(np.asfortranarray, made), np.zeros((64, places, 4), BF16, order="F"), 0.125]
+
+
+@pytest.mark.parametrize("where", [*TARGETS, "simulator"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("fast", [False, True])
+def test_attention(where: str, causal: bool, fast: bool) -> None:
+    definitions = {"headdim": 64, "causal": causal, "fast": fast, "queries": 64, "keys": 64}
+    given = attention(70, 90)
+    if where == "simulator":
+        simulate(tile_kernel(function("attention", **definitions)), (2, 4, 1), given)
+    else:
+        girih.load(gpu_text("attention"), where, definitions)["attention"](*given)
+    expected = reference(given[0], given[1], given[2], causal)
+    assert np.abs(wide(given[3]) - expected).max() < 0.03
+
+
+@pytest.mark.parametrize("headdim", [16, 48, 64, 80, 96, 128, 160, 256])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_any_length_is_a_tile_program(headdim: int, causal: bool) -> None:
+    loaded = kernels.attention(headdim=headdim, type="bf16", causal=causal, fast=True, target="cuda:sm_90a")
+    steps = list(walk(tile_kernel(loaded.ir).consumers.body))
+    assert sum(isinstance(step, Issue) for step in steps) == 4, (
+        "the first and the last product stand outside of the loop"
+    )
+    assert Settle(1) in steps
+
+
+def test_gpus_load_them() -> None:
+    def source(kernel: girih.Kernel) -> str:
+        return str(kernel.ir.span.source.name)
+
+    new, old = "cuda:sm_90a", "cuda:sm_80"
+    for type_ in ("f16", "bf16"):
+        assert source(kernels.gemm(type=type_, target=new)) == str(gpu_text("gemm"))
+        assert source(kernels.gemm_mixed(type=type_, target=new)) == str(gpu_text("gemm_mixed"))
+        assert source(kernels.attention(type=type_, headdim=64, target=new)) == str(gpu_text("attention"))
+        assert source(kernels.gemm(type=type_, target=old)) == str(kernels.path("gemm"))
+    for kernel in (
+        kernels.gemm(type="f32", target=new), kernels.gemm(type="bf16", accumulator="bf16", target=new),
+        kernels.gemm(type="bf16", depth=32, target=new),
+    ):  # fmt: skip
+        assert source(kernel) == str(kernels.path("gemm"))
+    assert source(kernels.attention(type="f16", headdim=24, target=new)) == str(kernels.path("attention"))
+    assert source(kernels.attention(type="f16", headdim=64, keys=64, target=new)) == str(kernels.path("attention"))
+
+
+def test_sizes_that_are_not_offered_are_refused() -> None:
+    with pytest.raises(ValueError, match="headdim is 0"):
+        kernels.attention(headdim=0, type="bf16", target="cuda:sm_90a")
+    with pytest.raises(ValueError, match="transpose_a is 1"):
+        kernels.gemm(type="bf16", transpose_a=1, target="cuda:sm_90a")  # type: ignore[arg-type]
