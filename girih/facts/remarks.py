@@ -65,6 +65,7 @@ CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
     "cuda.components": "components of a matrix go through shared memory into the order of the language",
     "cuda.pipeline": "a kernel is a tile program, in which copies and products run by themselves",
+    "cuda.hint": "a hint cannot be followed, and what is nearest to it is taken",
     "cuda.map": "a tile of a tile program has no tensor map: threads copy it instead of the copy engine",
     "cuda.tile": "a kernel with matrices of the work-group is no tile program, and is slow for that",
 }
@@ -353,6 +354,11 @@ def gathered_tile(reason: str, hint: str) -> RemarkWords:
         f"threads copy this tile, not the copy engine: {reason}",
         hint or "a tile that is a box of an array, with neighbours along one of its modes, has a map",
     )
+
+
+def hint_not_followed(hint: str, taken: str, why: str) -> RemarkWords:
+    """A hint to an NVIDIA GPU that cannot be followed, what is done in place of it, and why."""
+    return RemarkWords("hint", f"`{hint}` cannot be followed: {why}; {taken}", "leave it out, or say what is taken")
 
 
 def no_tile_program(reason: str, hint: str) -> RemarkWords:

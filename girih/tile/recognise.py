@@ -33,6 +33,8 @@ from girih.tile.stores import STAGING_COLUMNS
 from girih.tile.translate import TwoRoles, translated
 
 _MOST_SLOTS = 8
+_SLOT_BYTES = 1024
+"""What a slot takes at least."""
 _GROUP = 8
 """The work-groups along x that are gone through together where factors are shared both ways: 8 x 8 tiles in the L2."""
 _OTHER_REGISTERS = 24
@@ -63,7 +65,8 @@ def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[i
         if isinstance(value.type, CoopMatrix) and value.type.use.value == "matrix_acc" and value.type.rows > 1
     }  # fmt: skip
     asked = hints.get("consumers")
-    wanted = [asked] if isinstance(asked, int) else [2, 3, 1]
+    # A hint that does not fit is advice that is not followed.
+    wanted = [*([asked] if isinstance(asked, int) else []), *(count for count in (2, 3, 1) if count != asked)]
     fitting = [count for count in wanted if rows and all(r % (64 * count) == 0 for r in rows)]
     if not fitting:
         sizes = ", ".join(map(str, sorted(rows))) or "no"
@@ -128,10 +131,12 @@ def _shares(consumers: int, hints: Mapping[str, object], shares: Mapping[int, tu
 def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...] | None:
     """The rings with as many slots as there is room for; those that are filled once for a work-group have one.
 
-    None where there is no room for what is asked for, or for two.
+    With a hint they have so many, or the most for which there is room, two at least: a consumer has one while it waits
+    for the next. None where there is no room for two.
     """
     asked = hints.get("stages")
-    for slots in [asked] if isinstance(asked, int) else range(_MOST_SLOTS, 1, -1):
+    most = min(asked, MOST_SHARED_BYTES // _SLOT_BYTES) if isinstance(asked, int) else _MOST_SLOTS
+    for slots in range(max(most, 2), 1, -1):
         sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in made.rings)
         if shared_layout(sized, made.stores.stagings, consumers).bytes <= MOST_SHARED_BYTES:
             return sized

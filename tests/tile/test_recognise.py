@@ -158,6 +158,9 @@ def test_work_groups_that_share_factors_go_in_groups() -> None:
         ("group=4", lambda kernel: kernel.order.group == 4),
         ("persistent=false", lambda kernel: not kernel.order.persistent),
         ("consumers=1", lambda kernel: kernel.consumers.warpgroups == 1),
+        ("stages=1", lambda kernel: kernel.rings[0].slots == 2),
+        ("stages=1000000", lambda kernel: kernel.rings[0].slots == kernel_of(product(columns=128)).rings[0].slots),
+        ("consumers=7", lambda kernel: kernel.consumers.warpgroups == 2),
         ("producer_registers=24", lambda kernel: (kernel.producer.registers, kernel.consumers.registers) == (24, 240)),
     ],
 )

@@ -342,3 +342,19 @@ def test_a_product_is_a_tile_program_with_and_without_maps(fake: FakeDriver, siz
     assert bool(fake.maps) == bool(launch.tensor_maps(a, b, c)) == (size % 8 == 0)
     groups = (-(-size // 64)) ** 2
     assert "wgmma" in fake.modules[-1].decode() and fake.launches[-1][0] == (groups, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("hint", "taken"),
+    [
+        ("stages=1", "2 are taken"), ("stages=40", "a stage takes 16384 of 232448 bytes"),
+        ("consumers=5", "1 are taken"), ("cluster=[2, 1]", "each loads for itself"), ("stages=2", None), ("cluster=[1, 1]", None), ("group=3", None),
+    ],
+)  # fmt: skip
+def test_hints_that_cannot_be_followed_are_remarked(hint: str, taken: str | None, repository: Path) -> None:
+    text = (repository / "girih/kernels/gemm_work_group.tl").read_text(encoding="utf-8")
+    text = text.replace("attributes {", f"attributes {{hopper={{{hint}}}, ", 1)
+    remarks = girih.loads(text, "cuda:sm_90a", PRODUCT)["gemm_work_group"].remarks
+    found = [one.message for one in remarks if one.code == "cuda.hint"]
+    assert len(found) == (taken is not None)
+    assert all(f"`{hint}` cannot" in one and (taken or "") in one for one in found)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from girih.facts import remarks as words
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
+from girih.tile.budget import MOST_SHARED_BYTES
 from girih.tile.form import TileKernel
 from girih.tile.program import NoTileProgram, has_matrices
 from girih.tile.recognise import tile_kernel
@@ -28,7 +31,27 @@ def chosen_tile_kernel(
     remarks.note(words.tile_program(_described(kernel)), function.span)
     for one in dict.fromkeys(kernel.slower):
         remarks.note(words.gathered_tile(one.reason, one.hint), one.span)
+    for hint, taken, why in _not_followed(kernel):
+        remarks.note(words.hint_not_followed(hint, taken, why), function.span)
     return kernel
+
+
+def _not_followed(kernel: TileKernel) -> Iterator[tuple[str, str, str]]:
+    """The hints that a kernel does not follow, what is taken, and why."""
+    hints, consumers = kernel.function.hints("hopper"), kernel.consumers.warpgroups
+    stages, slots = hints.get("stages"), max((ring.slots for ring in kernel.rings), default=1)
+    if isinstance(stages, int) and slots > 1 and stages != slots:
+        bytes = sum(ring.slot_bytes for ring in kernel.rings if ring.slots > 1)
+        why = f"a stage takes {bytes} of {MOST_SHARED_BYTES} bytes of shared memory"
+        why = why if stages > 1 else "one is computed with while the next comes"
+        yield f"stages={stages}", f"{slots} are taken", why
+    asked = hints.get("consumers")
+    if isinstance(asked, int) and asked != consumers:
+        why = f"rows of matrices are no multiples of {64 * asked}, or registers do not suffice"
+        yield f"consumers={asked}", f"{consumers} are taken", why
+    cluster = hints.get("cluster")
+    if isinstance(cluster, tuple) and any(size != 1 for size in cluster):
+        yield f"cluster={list(cluster)}", "each loads for itself", "work-groups do not share what they load"
 
 
 def _described(kernel: TileKernel) -> str:
