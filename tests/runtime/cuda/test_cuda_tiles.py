@@ -348,7 +348,8 @@ def test_a_product_is_a_tile_program_with_and_without_maps(fake: FakeDriver, siz
     ("hint", "taken"),
     [
         ("stages=1", "2 are taken"), ("stages=40", "a stage takes 16384 of 232448 bytes"),
-        ("consumers=5", "1 are taken"), ("cluster=[2, 1]", "each loads for itself"), ("stages=2", None), ("cluster=[1, 1]", None), ("group=3", None),
+        ("consumers=5", "1 are taken"), ("cluster=[2, 1]", "each loads for itself"),
+        ("stages=2", None), ("cluster=[1, 1]", None), ("group=3", None),
     ],
 )  # fmt: skip
 def test_hints_that_cannot_be_followed_are_remarked(hint: str, taken: str | None, repository: Path) -> None:
