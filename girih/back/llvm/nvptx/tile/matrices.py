@@ -9,7 +9,7 @@ of less than 32 bits share registers with those that follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import overload
 
 from girih.back.llvm.emit.features import Features
@@ -63,6 +63,16 @@ class ThreadShare:
             Spread.COLUMNS: 2 * self.eights,
             Spread.ONE: 1,
         }[self.held.spread]
+
+    @property
+    def stored(self) -> ThreadShare:
+        """The components that a thread stores: of what is the same in all rows or columns, each of them."""
+        held = self.held
+        if held.rows == 1 or held.columns == 1:
+            spread = Spread.ROWS if held.rows > 1 else Spread.COLUMNS if held.columns > 1 else Spread.ONE
+        else:
+            spread = Spread.TILE
+        return ThreadShare(replace(held, spread=spread), self.consumers)
 
     @property
     def packed(self) -> int:
@@ -123,11 +133,13 @@ class ComponentsPlace:
     column: Val
 
     def place(self, w: Writer, share: ThreadShare, number: int) -> tuple[Val, Val]:
-        """The row and the column of a component of a matrix of all consumers, both i32s."""
+        """The row and the column of a component of a matrix of all consumers, both i32s; all have the only one."""
         block, eight, half, neighbour = share.place(number)
         first = w.mul(self.consumer, integer(share.rows, "i32"))
         row = w.add(w.add(first, self.row), integer(BLOCK * block + 8 * half, "i32"))
-        return row, w.add(self.column, integer(8 * eight + neighbour, "i32"))
+        column = w.add(self.column, integer(8 * eight + neighbour, "i32"))
+        none = integer(0, "i32")
+        return row if share.held.rows > 1 else none, column if share.held.columns > 1 else none
 
 
 def component(w: Writer, features: Features, share: ThreadShare, registers: Sequence[Val], number: int) -> Parts:

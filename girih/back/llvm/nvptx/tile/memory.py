@@ -7,10 +7,10 @@ from typing import Protocol
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import part_count, part_type
-from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
+from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, matrix_type, zero_parts
 from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.lower.one_lane.matrix.memory import load_parts, report_missing, store_parts
-from girih.back.llvm.lower.one_lane.matrix.tensor import shared_tensor
+from girih.back.llvm.lower.one_lane.matrix.tensor import component_reader, shared_tensor
 from girih.back.llvm.lower.tensor_index import Element
 from girih.back.llvm.lower.tiles.bounds import TileBounds
 from girih.back.llvm.lower.tiles.tensor import TensorOp
@@ -27,7 +27,6 @@ from girih.ops.tile.coopmatrix import (
     MatrixAccess,
 )
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
-from girih.tile.form import Spread
 
 
 def bounds_of(code: TileCode, op: MatrixAccess) -> TileBounds:
@@ -74,14 +73,7 @@ class _TensorWindow:
     def _element(self, number: int) -> tuple[Position, Element]:
         known = self._found.get(number)
         if known is None:
-            w, type = self.code.w, self.tensor.type
-            row, column = self.code.own.place(w, self.share, number)
-            exists = None
-            if self.share.held.spread is not Spread.TILE:
-                ends = zip((row, column), type.shape, strict=True)
-                for place, size in ends:
-                    exists = w.both(exists, w.compare("slt", place, integer(size, "i32")))
-            at = Position(row, column, exists)
+            at = Position(*self.code.own.place(self.code.w, self.share, number), None)
             known = self._found[number] = at, self.tensor.element(at)
         return known
 
@@ -171,7 +163,9 @@ def _as(code: TileCode, held: Val, type: str) -> Val:
 
 
 def fetched(code: TileCode, op: TileAccess, share: ThreadShare) -> RegisterRule:
-    """The registers of a tile; what is not there is zero."""
+    """The registers of a tile; what is not there is zero, or what a layout says."""
+    if isinstance(op, CooperativeMatrixLoadTensor):
+        return _fetched_tensor(code, op, share)
     window, type = _places(code, op, share), share.component
     one = part_type(type)
 
@@ -186,12 +180,26 @@ def fetched(code: TileCode, op: TileAccess, share: ThreadShare) -> RegisterRule:
     return partial(register_of, code.w, code.features, share, load)
 
 
+def _fetched_tensor(code: TileCode, op: CooperativeMatrixLoadTensor, share: ThreadShare) -> RegisterRule:
+    type = matrix_type(op.result)
+    with code.checking(checks=False):
+        read = component_reader(code, op, EqualComponents(type, zero_parts(type.component)))
+
+    def load(number: int) -> Parts:
+        row, column = code.own.place(code.w, share, number)
+        at = code.w.add(code.w.mul(row, integer(type.columns, "i32")), column)
+        return read(Position(row, column, None), code.w.convert("zext", at, "i64"))
+
+    return partial(register_of, code.w, code.features, share, load)
+
+
 def deliver(code: TileCode, op: TileAccess, held: HeldMatrix) -> None:
     """Store a tile from registers; what is not there is left out."""
-    share = held.share
+    share = held.share.stored
     window, one = _places(code, op, share), part_type(share.component)
     for number in range(share.count):
-        parts, there, address = held.part(code, number), window.there(number), window.address(number)
+        parts = held.part(code, share.number_in(held.share, number))
+        there, address = window.there(number), window.address(number)
         if there is None:
             store_parts(code, share.component, address, parts)
             continue

@@ -74,4 +74,6 @@ class Producer(TileRole):
             elif isinstance(op, CooperativeMatrixLoadTensor | CooperativeMatrixStoreTensor):
                 report_flaws(self.code, op)
             else:
+                before = {value: self.code.env[value] for value in op.results if value in self.code.env}
                 self.code.lower(op)
+                self.code.env.update(before)
