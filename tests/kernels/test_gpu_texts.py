@@ -69,11 +69,11 @@ def softmax(scores: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(weights / weights.sum(-1, keepdims=True))
 
 
-def reference(q: NDArray[Any], k: NDArray[Any], v: NDArray[Any], causal: bool) -> NDArray[Any]:
+def reference(q: NDArray[Any], k: NDArray[Any], v: NDArray[Any], causal: bool, scale: float = 0.125) -> NDArray[Any]:
     """Attention of arrays of length x places x heads, of which two share a head of keys."""
     found = np.zeros(q.shape)
     for head in range(q.shape[2]):
-        scores = 0.125 * wide(q[..., head]).T @ wide(k[..., head // 2])
+        scores = scale * wide(q[..., head]).T @ wide(k[..., head // 2])
         if causal:
             scores[np.arange(scores.shape[0])[:, None] < np.arange(scores.shape[1])] = -np.inf
         found[..., head] = (softmax(scores) @ wide(v[..., head // 2]).T).T
@@ -97,6 +97,20 @@ def test_attention(where: str, causal: bool, fast: bool) -> None:
     else:
         girih.load(gpu_text("attention"), where, definitions)["attention"](*given)
     expected = reference(given[0], given[1], given[2], causal)
+    assert np.abs(wide(given[3]) - expected).max() < 0.03
+
+
+@pytest.mark.parametrize("where", [*TARGETS, "simulator"])
+@pytest.mark.parametrize("scale", [-0.5, 0.0, 3.0])
+def test_attention_with_any_scale(where: str, scale: float) -> None:
+    """The largest weight may belong to the smallest score; masked keys count for nothing with a scale of 0, too."""
+    definitions = {"headdim": 64, "causal": True, "queries": 64, "keys": 64}
+    given = [*attention(70, 90)[:4], scale]
+    if where == "simulator":
+        simulate(tile_kernel(function("attention", **definitions)), (2, 4, 1), given)
+    else:
+        girih.load(gpu_text("attention"), where, definitions)["attention"](*given)
+    expected = reference(given[0], given[1], given[2], True, scale)
     assert np.abs(wide(given[3]) - expected).max() < 0.03
 
 
