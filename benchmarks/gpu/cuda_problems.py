@@ -246,6 +246,29 @@ def histogram(length: int) -> CudaProblem:
     )  # fmt: skip
 
 
+def weights(rows: int, depth: int, columns: int, goals: tuple[float, float], tile: dict[str, object]) -> CudaProblem:
+    """A product with weights of 4 bits in blocks of 32, beside cuBLAS with the weights in bf16."""
+
+    def tensors(torch: Any, seed: int) -> Tensors:
+        source = torch.Generator(device="cuda").manual_seed(seed)
+        shape = (rows, depth // 32, 18)
+        blocks = torch.randint(-128, 128, shape, generator=source, device="cuda", dtype=torch.int8)
+        scales = (1 + torch.rand(shape[:2], generator=source, device="cuda")) / 64
+        blocks[..., :2] = scales.half()[..., None].view(torch.int8)
+        pairs = blocks[..., 2:].view(torch.uint8)
+        numbers = torch.cat([pairs & 15, pairs >> 4], -1).float() - 8
+        wide = (numbers * scales.half().float()[..., None]).flatten(1).bfloat16()
+        x = uniform(torch, -1 - seed, columns, depth, type="bfloat16")
+        return blocks, x, torch.empty(columns, rows, device="cuda"), wide
+
+    return CudaProblem(
+        f"weights q4_0 x bf16 {rows} x {depth} x {columns}", path("gemm_q4_0_work_group"), {"type": "bf16", **tile},
+        tensors, [("gemm_q4_0_work_group", lambda t: tuple(t[:3]))], lambda t: t[2],
+        lambda torch, t: t[1].float() @ t[3].float().t(), 1e-3, rows * depth * 18 / 32, goals, True,
+        lambda torch, sets: {"cuBLAS bf16": lambda k: sets[k][1] @ sets[k][3].t()},
+    )  # fmt: skip
+
+
 def _cupy() -> Any | None:
     try:
         import cupy
@@ -270,6 +293,9 @@ PROBLEMS: Sequence[CudaProblem] = (
     gather(2**26),
     scan(2**23),
     histogram(2**26),
+    weights(28672, 8192, 1, (2.0, 3.4), {"rows": 64, "columns": 16, "depth": 256}),
+    weights(28672, 8192, 16, (1.8, 3.0), {"rows": 64, "columns": 16, "depth": 256}),
+    weights(28672, 8192, 64, (1.3, 2.0), {"rows": 64, "columns": 64, "depth": 256}),
 )
 QUICK: Sequence[CudaProblem] = (
     softmax(512, 1000),
@@ -281,4 +307,5 @@ QUICK: Sequence[CudaProblem] = (
     gather(2**20 + 1),
     scan(2**18 + 5),
     histogram(2**20 + 7),
+    weights(200, 320, 24, (2.0, 3.4), {"rows": 64, "columns": 16, "depth": 64}),
 )

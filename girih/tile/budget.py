@@ -73,3 +73,12 @@ Where threads begin, each has 65536 / threads, rounded down to a multiple of 8.
 
 GATHERING_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
 """The same where the producer's threads gather tiles."""
+
+DECODING_SHARES: Mapping[tuple[int, int], tuple[int, int]] = {
+    (3, 1): (128, 128), (2, 2): (128, 128), (2, 1): (128, 248), (1, 2): (120, 192), (1, 3): (104, 136),
+}  # fmt: skip
+"""The same where tiles are decoded, by the number of warpgroups of the producer and of consumers, the best first.
+
+Decoding is arithmetic on what comes from far away: many warps compute while others wait. The assembler wants the
+registers of a product in what threads begin with: 128 of 512 threads, 168 of 384.
+"""

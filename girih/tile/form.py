@@ -483,7 +483,12 @@ class TileKernel:
     @property
     def gathers(self) -> bool:
         """Whether all threads of the producer execute its steps, as some tiles are gathered; otherwise one of them."""
-        return any(gathers(step) for step in walk(self.producer.body))
+        return bool(self.gathered_rings)
+
+    @property
+    def gathered_rings(self) -> frozenset[str]:
+        """The names of the rings in which some tiles are gathered."""
+        return frozenset(step.ring for step in walk(self.producer.body) if isinstance(step, Supply) and gathers(step))
 
     def map(self, name: str) -> MapRecipe:
         """The map of a name."""

@@ -11,18 +11,19 @@ from girih.ir.types import CoopMatrix
 from girih.ops.tile.arith import Add, Cast, Div, Max, Min, Mul, Select, Sub
 from girih.ops.tile.builtin import GroupId
 from girih.ops.tile.control import For, If
-from girih.tile.budget import GATHERING_SHARES, MOST_SHARED_BYTES, SHARES, shared_layout
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
+from girih.tile.budget import DECODING_SHARES, GATHERING_SHARES, MOST_SHARED_BYTES, SHARES, shared_layout
 from girih.tile.form import (
     Copy,
     Gather,
     Issue,
     Ring,
     SlowerWay,
+    Steps,
     Supply,
     TileKernel,
     WarpgroupRole,
     WorkOrder,
-    gathers,
     walk,
 )
 from girih.tile.needed import needed
@@ -99,12 +100,13 @@ def _kernel(
     steps = coalesced(steps, made.registers)
     steps = scheduled(steps, consumers)
     alive = most_alive(steps, made.registers, consumers)
-    gathering = any(gathers(step) for step in walk(producer))
-    mine, theirs = _shares(consumers, hints, GATHERING_SHARES if gathering else SHARES)
+    producers, mine, theirs = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS)
     if alive + _OTHER_REGISTERS > min(theirs, 255):
         what = f"matrices take {alive} registers of a work-item, of {min(theirs, 255)} with {consumers} groups of 128"
         raise NoTileProgram(what, program.function.span, "take smaller tiles, or more rows for more groups")
     used = touched(steps)
+    if not isinstance(hints.get("stages"), int):
+        rings = tuple(_in_turns(ring, producers) for ring in rings)
     return TileKernel(
         function=program.function,
         maps=(*made.maps, *made.stores.maps),
@@ -112,20 +114,32 @@ def _kernel(
         stagings=tuple(made.stores.stagings),
         registers=tuple(one for name, one in made.registers.items() if name in used),
         order=_order(program, made, hints),
-        producer=WarpgroupRole(1, mine, producer),
+        producer=WarpgroupRole(producers, mine, producer),
         consumers=WarpgroupRole(consumers, theirs, steps),
         slower=tuple(SlowerWay(one.reason, one.span, one.hint) for one in made.gathered),
     )
 
 
-def _shares(consumers: int, hints: Mapping[str, object], shares: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    """The registers of a work-item of the producer and of the consumers."""
+def _in_turns(ring: Ring, producers: int) -> Ring:
+    """A ring of which each warpgroup of the producer fills as many slots as every other one, if there are enough."""
+    return replace(ring, slots=max(1, ring.slots // producers) * producers) if ring.slots >= producers else ring
+
+
+def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed: int) -> tuple[int, int, int]:
+    """The warpgroups of the producer, the registers of each work-item of it, and those of a consumer's."""
+    gathered = [copy for step in walk(producer) if isinstance(step, Supply) for copy in step.copies]
+    sources = [copy.op for copy in gathered if isinstance(copy, Gather)]
     asked = hints.get("producer_registers")
-    if not isinstance(asked, int):
-        if consumers in shares:
-            return shares[consumers]
-        asked = 24
-    return asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
+    if isinstance(asked, int):
+        return 1, asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
+    if any(isinstance(op, CooperativeMatrixLoadTensor) and op.body is not None for op in sources):
+        for (producers, count), (mine, theirs) in DECODING_SHARES.items():
+            if count == consumers and needed <= theirs:
+                return producers, mine, theirs
+    shares = GATHERING_SHARES if sources else SHARES
+    if consumers in shares:
+        return 1, *shares[consumers]
+    return 1, 24, min(256, (65536 // 128 - 24) // consumers // 8 * 8)
 
 
 def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...] | None:

@@ -6,6 +6,7 @@ import re
 
 import girih
 from girih.ir.core import Function
+from girih.kernels import texts
 from girih.tile.form import TileKernel
 from girih.tile.recognise import tile_kernel
 
@@ -148,6 +149,24 @@ func @attention(%Q: memref<$type x $length x ? x ?>, %K: memref<$type x $length 
 def attention(*, type: str = "bf16", length: int = 128, queries: int = 128, keys: int = 128) -> str:
     """softmax(scale Q K) V, with exponentials of base 2; `length` is that of a query."""
     return filled(ATTENTION, type=type, length=length, queries=queries, keys=keys)
+
+
+def weighted_text(format: str = "q4_0", *, rows: int = 64, columns: int = 16, depth: int = 64) -> str:
+    """The library's product with weights of 4 bits, or the same with weights of 8 bits in blocks of 34 bytes."""
+    text = texts.path("gemm_q4_0_work_group").read_text(encoding="utf-8")
+    if format == "q8_0":
+        text = text.replace("i8x18", "i8x34")
+        decode = """%byte = add %place, %two : index
+                    %q = load %b[%byte] : i8
+                    %number = cast %q : f32"""
+        text = re.sub(r"%position = rem.*?%number = cast %centred : f32", decode, text, flags=re.S)
+    text = re.sub(r"^\$\w+ = .*\n", "", text, flags=re.M)
+    return filled(text, type="f16", rows=rows, columns=columns, depth=depth, items=128)
+
+
+def weighted(format: str = "q4_0", *, rows: int = 64, columns: int = 16, depth: int = 64) -> Function:
+    """The function of that text."""
+    return function_of(weighted_text(format, rows=rows, columns=columns, depth=depth))
 
 
 def function_of(text: str) -> Function:

@@ -16,10 +16,10 @@ from girih.interpreter.machine.values import Array, Mask
 from girih.interpreter.tile.coopmatrix import Tile
 from girih.interpreter.tile.coopmatrix_tensor import TensorOperand
 from girih.ir.core import Op
-from girih.ir.types import CoopMatrix
+from girih.ir.types import CoopMatrix, MemRef
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor, block_bytes
 from girih.tile.simulate.matrices import execute
 
 Loads = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
@@ -28,22 +28,26 @@ Stores = CooperativeMatrixStore | CooperativeMatrixStoreTensor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccessedElements:
-    """The elements of a memory that a matrix is loaded from or stored to: arrays of its rows and columns."""
+    """The elements of a memory that a matrix is loaded from or stored to: arrays of its rows and columns.
+
+    A component takes `unit` bytes of memory from its element on: its own, or those of the block it is decoded from.
+    """
 
     view: ElementView
     flat: Array
     usable: Mask
+    unit: int
 
     def rows(self, own: slice) -> AccessedElements:
         """Those of some rows."""
-        return AccessedElements(self.view, self.flat[own], self.usable[own])
+        return AccessedElements(self.view, self.flat[own], self.usable[own], self.unit)
 
     @property
     def bytes(self) -> Array:
         """The bytes of usable elements, one after the other, in the memory."""
         size = self.view.data.itemsize
         first = first_byte(self.view) + self.flat[self.usable][:, None] * size
-        return np.asarray((first + np.arange(size)).ravel())
+        return np.asarray((first + np.arange(self.unit)).ravel())
 
 
 def first_byte(view: ElementView) -> int:
@@ -73,12 +77,15 @@ def accessed(machine: Machine, op: Op) -> AccessedElements:
     if isinstance(op, CooperativeMatrixLoad | CooperativeMatrixStore):
         tile = Tile(machine, op, type)
         view, (flat, usable) = tile.memref.elements, tile.elements()
+        unit = view.data.itemsize
     else:
-        store = isinstance(op, CooperativeMatrixStoreTensor)
-        tensor = TensorOperand(machine, op, type, store=store, unit=type.component.size)
+        store, unit = isinstance(op, CooperativeMatrixStoreTensor), type.component.size
+        if isinstance(op, CooperativeMatrixLoadTensor) and isinstance(op.block_type, MemRef):
+            unit = block_bytes(op.block_type)
+        tensor = TensorOperand(machine, op, type, store=store, unit=unit)
         view, (flat, usable) = tensor.memref.elements, tensor.touched()
     full = (1, 1, *type.shape)
-    return AccessedElements(view, np.broadcast_to(flat, full)[0, 0], np.broadcast_to(usable, full)[0, 0])
+    return AccessedElements(view, np.broadcast_to(flat, full)[0, 0], np.broadcast_to(usable, full)[0, 0], unit)
 
 
 def loaded(machine: Machine, op: Op) -> Array:

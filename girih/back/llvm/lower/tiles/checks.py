@@ -46,6 +46,11 @@ def whole_tensor_is_there(tensor: TensorTile) -> Val:
     return w.negated(w.binary("or", w.binary("or", large, misplaced), doubtful))
 
 
+def element_is_there(tensor: TensorTile, number: Val) -> Val:
+    """The condition that a component or block, which lies so many of them behind the base, is in its memory."""
+    return _Checks(tensor).has(number)
+
+
 def check(tensor: TensorTile) -> None:
     """Write the checks of an access that `is_legal`."""
     if tensor.code.checks:
@@ -112,6 +117,10 @@ class _Checks:
         """Whether the whole tensor lies in the memory."""
         w = self.code.w
         return self._in_memory(self.tensor.offset, w.add(self._elements(last), self.step))
+
+    def has(self, number: Val) -> Val:
+        """The condition that the memory has a component or block of a number."""
+        return self._in_memory(self.code.w.add(self.tensor.offset, self._elements(number)), self.step)
 
     def _elements(self, number: Val) -> Val:
         """The element of the memref, from the base, in which a component or block begins."""

@@ -1,7 +1,8 @@
 """Tiles that the threads of the producer fill: 16 bytes of a line at a time, from wherever their components lie.
 
 Each thread fills several pieces of 16 bytes of a tile in turn, and loads all of a few before it stores them, so that
-many loads are on their way. Where the memory of these pieces is whole and aligned, one load has each of them.
+many loads are on their way. Where the memory of these pieces is whole and aligned, one load has each of them. Blocks
+that a region decodes are read as a whole (`girih.back.llvm.nvptx.tile.blocks`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, zero_parts
 from girih.back.llvm.lower.one_lane.matrix.layout import Position
-from girih.back.llvm.lower.one_lane.matrix.tensor import component_reader
+from girih.back.llvm.lower.one_lane.matrix.tensor import loaded
+from girih.back.llvm.lower.tiles.checks import is_legal
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.back.llvm.numbers.values import memory_type
+from girih.back.llvm.nvptx.tile.blocks import DecodedBlocks, GatheredTensor, decoded_blocks, gathered_tensor
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.memory import bounds_of
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
@@ -29,6 +32,8 @@ _PIECE, _WORDS = 16, 4
 """The bytes of a piece, and the words of 4 bytes that it is stored as."""
 _TOGETHER = 4
 """So many pieces are loaded before they are stored."""
+_RUNS = 2
+"""So many runs of blocks are read before they are decoded."""
 
 Words = list[Val]
 
@@ -48,14 +53,74 @@ class GatheredTile:
         self.code, self.tile, self.begin = code, tile, begin
         self.count = _PIECE // tile.component.size
         self.pieces = tile.bytes // _PIECE
+        self.thread = code.w.binary("and", code.w.convert("trunc", code.thread, "i32"), word(WARPGROUP - 1))
         self.source = (
             PlainSource(code, op, tile) if isinstance(op, CooperativeMatrixLoad) else TensorSource(code, op, tile)
         )
 
     def write(self) -> None:
         """Fill the tile; behind it, others have not seen it yet."""
+        blocks = self.source.blocks()
+        if blocks is None:
+            self._by_pieces()
+            return
         w = self.code.w
-        thread = w.convert("trunc", self.code.thread, "i32")
+        with w.when(blocks.usable):
+            self._by_blocks(blocks)
+        with w.when(w.negated(blocks.usable)):
+            self._by_components()
+
+    def _by_blocks(self, blocks: DecodedBlocks) -> None:
+        """Fill the tile with what is decoded from neighbouring blocks; each thread reads those of a few runs first."""
+        w, units = self.code.w, self.tile.lines * self.tile.span // blocks.neighbours
+        in_line, turns = self.tile.span // blocks.neighbours, -(-units // WARPGROUP)
+        together = _RUNS if units % (_RUNS * WARPGROUP) == 0 else 1
+
+        def runs(first: Val) -> list[PieceOfLine]:
+            found = []
+            for number in (w.add(first, word(WARPGROUP * k)) for k in range(together)):
+                line = w.binary("udiv", number, word(in_line))
+                within = w.sub(number, w.mul(line, word(in_line)))
+                found.append(PieceOfLine(line, w.mul(within, word(blocks.neighbours))))
+            return found
+
+        def fill(first: Val) -> None:
+            places = runs(first)
+            held = [blocks.read(one.line, one.neighbour) for one in places]
+            for place, run in zip(places, held, strict=True):
+                for k in range(0, blocks.neighbours, self.count):
+                    raw = [blocks.component(run, k + n) for n in range(self.count)]
+                    piece = PieceOfLine(place.line, w.add(place.neighbour, word(k)))
+                    self._store([piece], [_words(w, raw)])
+
+        def body(values: tuple[Val, ...]) -> Sequence[Val]:
+            fill(values[0])
+            return [w.add(values[0], word(WARPGROUP * together))]
+
+        if turns == 1 and units == WARPGROUP:
+            fill(self.thread)
+        else:
+            w.repeat([self.thread], lambda values: w.compare("slt", values[0], word(units)), body)
+
+    def _by_components(self) -> None:
+        """Fill the tile component by component: little code, for what is rare."""
+        w, tile, ptx = self.code.w, self.tile, self.code.ptx
+
+        def body(values: tuple[Val, ...]) -> Sequence[Val]:
+            # Hidden from LLVM, which would find much of a place in front of all loops, and keep it in registers.
+            number = ptx.here(values[0])
+            piece = self._place(w.binary("udiv", number, word(self.count)))
+            within = w.binary("urem", number, word(self.count))
+            raw = self.source.component(PieceOfLine(piece.line, w.add(piece.neighbour, within)))
+            place = w.add(self._address(piece), w.mul(within, word(tile.component.size)))
+            ptx.store_component(place, w.convert("bitcast", raw, f"i{8 * tile.component.size}"))
+            return [w.add(number, word(WARPGROUP))]
+
+        end = word(tile.lines * tile.span)
+        w.repeat([self.thread], lambda values: w.compare("slt", values[0], end), body)
+
+    def _by_pieces(self) -> None:
+        w = self.code.w
         turns = self.pieces // WARPGROUP
         together = next((n for n in range(min(_TOGETHER, turns), 0, -1) if turns % n == 0), 1)
 
@@ -72,7 +137,7 @@ class GatheredTile:
                 self._by_elements(values[0], following)
             return [following]
 
-        w.repeat([thread], lambda values: w.compare("slt", values[0], word(self.pieces)), body)
+        w.repeat([self.thread], lambda values: w.compare("slt", values[0], word(self.pieces)), body)
 
     def _by_elements(self, first: Val, end: Val) -> None:
         """Fill the thread's pieces of some numbers one after the other."""
@@ -133,6 +198,14 @@ class PlainSource:
         self.even = w.binary("and", w.compare("eq", uneven, integer(0)), together)
         some = (w.compare("slt", first, end) for first, end in (self.lines, self.neighbours))
         self.some = w.binary("and", *some)
+
+    def blocks(self) -> DecodedBlocks | None:
+        """None: nothing is decoded."""
+        return None
+
+    def component(self, at: PieceOfLine) -> Val:
+        """Not asked for."""
+        raise TypeError("a memref has no blocks")
 
     def whole(self, pieces: Sequence[PieceOfLine]) -> Val | None:
         """Whether all of some pieces are there, and each in 16 bytes that are aligned."""
@@ -198,7 +271,13 @@ class TensorSource:
         type = op.result.type
         assert isinstance(type, CoopMatrix)
         self.code, self.tile, self.columns = code, tile, type.columns
-        self.read = component_reader(code, op, EqualComponents(type, zero_parts(type.component)))
+        self.tensor: GatheredTensor = gathered_tensor(code, op)
+        self.legal = is_legal(self.tensor)
+        self.before = EqualComponents(type, zero_parts(type.component))
+
+    def blocks(self) -> DecodedBlocks | None:
+        """The blocks that the tile is decoded from; None where components are read one by one."""
+        return decoded_blocks(self.tensor, self.tile) if self.legal else None
 
     def whole(self, pieces: Sequence[PieceOfLine]) -> Val | None:
         """None: every component has a place of its own."""
@@ -210,15 +289,19 @@ class TensorSource:
 
     def by_elements(self, piece: PieceOfLine) -> Words:
         """A piece by its components."""
-        w, component = self.code.w, self.tile.component
-        raw: list[Val] = []
-        for k in range(_PIECE // component.size):
-            neighbour = w.add(piece.neighbour, word(k))
-            row, column = (piece.line, neighbour) if self.tile.by_rows else (neighbour, piece.line)
-            number = w.add(w.mul(row, word(self.columns)), column)
-            (part,) = self.read(Position(row, column, None), w.convert("zext", number, "i64"))
-            raw.append(to_memory(w, self.code.features, component, part))
-        return _words(w, raw)
+        w = self.code.w
+        places = [w.add(piece.neighbour, word(k)) for k in range(_PIECE // self.tile.component.size)]
+        return _words(w, [self.component(PieceOfLine(piece.line, neighbour)) for neighbour in places])
+
+    def component(self, at: PieceOfLine) -> Val:
+        """A component of a line, as it is in memory; what an illegal layout or view gives is zero."""
+        w = self.code.w
+        row, column = (at.line, at.neighbour) if self.tile.by_rows else (at.neighbour, at.line)
+        number = w.convert("zext", w.add(w.mul(row, word(self.columns)), column), "i64")
+        parts = self.before.parts
+        if self.legal:
+            parts = loaded(self.tensor, self.before, Position(row, column, None), number)
+        return to_memory(w, self.code.features, self.tile.component, parts[0])
 
 
 def _words(w: Writer, raw: Sequence[Val]) -> Words:

@@ -189,8 +189,9 @@ def _shares_out(kernel: TileKernel) -> bool:
 
 
 def _make_barriers(code: TileCode, ring: Ring) -> None:
+    arrivals = 1 + (WARPGROUP // WARP if ring.name in code.kernel.gathered_rings else 0)
     for number in range(ring.slots):
-        code.ptx.init_barrier(code.shared_address(code.places.full[ring.name] + 8 * number), 1)
+        code.ptx.init_barrier(code.shared_address(code.places.full[ring.name] + 8 * number), arrivals)
         code.ptx.init_barrier(code.shared_address(code.places.empty[ring.name] + 8 * number), code.consumers)
 
 

@@ -1,4 +1,9 @@
-"""The producer of a tile program: one thread that has slots of rings filled, or all where they gather tiles."""
+"""The producer of a tile program: one thread that has slots of rings filled, or all where they gather tiles.
+
+Where slots are gathered and the producer has several warpgroups, they have the slots in turn. Warps do not wait for
+each other: each arrives at the mbarrier of a slot when it has filled its part, and goes on. So some read memory while
+others compute.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +21,6 @@ from girih.ops.tile.coopmatrix import MatrixAccess
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.tile.form import Copy, Gather, Supply, TileStep, Verify
 
-_OWN_BARRIER = 15
-"""The number of the named barrier of the producer, behind those of up to seven consumers (PTX ISA "bar")."""
-
 
 @dataclass(slots=True)
 class Producer(TileRole):
@@ -34,26 +36,42 @@ class Producer(TileRole):
                 TileRole.step(self, step)
 
     def _supply(self, name: str, copies: tuple[Copy | Gather, ...]) -> None:
-        w, places, ring = self.code.w, self.code.places, self.ring(name)
+        w, code = self.code.w, self.code
         parity = w.binary("xor", self.rings[name].parity, word(1))
         slot = self.advance(name)
+        if name not in code.kernel.gathered_rings:
+            self._fill(name, copies, slot, parity, self._by_one())
+            return
+        thread, producers = w.convert("trunc", code.thread, "i32"), code.kernel.producer.warpgroups
+        own = w.binary("lshr", thread, word(WARPGROUP.bit_length() - 1))
+        turn = w.compare("eq", w.binary("urem", slot, word(producers)), own)
+        with nullcontext() if producers == 1 else w.when(turn):
+            first = w.compare("eq", w.binary("and", thread, word(WARPGROUP - 1)), word(0))
+            self._fill(name, copies, slot, parity, w.when(first))
+            self.ptx.show_writes()
+            self.ptx.meet_warp()
+            with w.when(w.compare("eq", code.lane, word(0))):
+                self.ptx.arrive(self.barrier(code.places.full[name], slot))
+
+    def _fill(
+        self, name: str, copies: tuple[Copy | Gather, ...], slot: Val, parity: Val, by_one: AbstractContextManager[None]
+    ) -> None:
+        """Fill a slot when it is empty: one thread starts copies, and all of the warpgroup gather."""
+        w, places, ring = self.code.w, self.code.places, self.ring(name)
         full = self.barrier(places.full[name], slot)
         self.ptx.wait(self.barrier(places.empty[name], slot), parity)
         begin = w.add(self.code.shared_address(places.rings[name]), w.mul(slot, word(ring.slot_bytes)))
-        gathered = [copy for copy in copies if isinstance(copy, Gather)]
-        for copy in gathered:
-            tile = ring.tile(copy.tile)
-            with self.code.checking(checks=False):
-                GatheredTile(self.code, copy.op, tile, w.add(begin, word(tile.offset))).write()
-        if gathered:
-            self.ptx.show_writes()
-            self.ptx.meet(word(_OWN_BARRIER), WARPGROUP)
         started = [copy for copy in copies if isinstance(copy, Copy)]
-        with self._by_one():
+        with by_one:
             bytes = sum(ring.tile(copy.tile).bytes for copy in started)
             self.ptx.expect(full, bytes) if started else self.ptx.arrive(full)
             for one in started:
                 self._start(one, w.add(begin, word(ring.tile(one.tile).offset)), full)
+        for copy in copies:
+            if isinstance(copy, Gather):
+                tile = ring.tile(copy.tile)
+                with self.code.checking(checks=False):
+                    GatheredTile(self.code, copy.op, tile, w.add(begin, word(tile.offset))).write()
 
     def _by_one(self) -> AbstractContextManager[None]:
         """A context for what one thread does, where several execute the role."""

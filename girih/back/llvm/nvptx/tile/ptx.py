@@ -80,6 +80,10 @@ class TilePtx:
         """Arrive at an mbarrier."""
         self.line("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", barrier, alone=True)
 
+    def meet_warp(self) -> None:
+        """Wait for all threads of the warp, and see what they wrote ("bar.warp.sync")."""
+        self.line("bar.warp.sync -1;")
+
     def meet(self, number: Val, threads: int) -> None:
         """Wait at a named barrier for so many threads ("bar")."""
         self.line(f"bar.sync $0, {threads};", "r", number)
@@ -156,9 +160,20 @@ class TilePtx:
         """Four words of global memory, at a multiple of 16 bytes ("ld.global.nc")."""
         return self.results("ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", ["i32"] * 4, [*["=r"] * 4, "l"], [place])
 
+    def load_word(self, place: Val) -> Val:
+        """A word of global memory, at a multiple of 4 bytes; what lies around it will be asked for ("ld.global.nc")."""
+        return self.results("ld.global.nc.L2::256B.b32 $0, [$1];", ["i32"], ["=r", "l"], [place])[0]
+
     def store_piece(self, place: Val, words: Sequence[Val]) -> None:
         """Store four words in shared memory, at a multiple of 16 bytes ("st")."""
         self.line("st.shared.v4.b32 [$0], {$1, $2, $3, $4};", "r,r,r,r,r", place, *words, alone=True)
+
+    def store_component(self, place: Val, held: Val) -> None:
+        """Store a number of 8 to 64 bits in shared memory ("st")."""
+        w, bits = self.w, int(held.type[1:])
+        letter = {16: "h", 64: "l"}.get(bits, "r")
+        value = w.convert("zext", held, "i32") if bits == 8 else held
+        self.line(f"st.shared.b{bits} [$0], $1;", f"r,{letter}", place, value, alone=True)
 
     def store_fragments(self, place: Val, words: Sequence[Val], *, turned: bool) -> None:
         """Store matrices of 8 x 8 numbers of 16 bits, each thread giving the place of a line ("stmatrix")."""
