@@ -109,6 +109,11 @@ def gemm_epilogue(
     if activation is not None:
         chosen[one_of("gemm_epilogue", "activation", activation, ACTIVATIONS)] = True
     accumulator = accumulator_of("gemm_epilogue", type, None)
+    if rows is columns is depth is None:
+        wide = product_of_work_groups("gemm_epilogue", target, order, type, accumulator, transpose_a=transpose_a,
+                                      transpose_b=transpose_b, residual=residual, **chosen)  # fmt: skip
+        if wide is not None:
+            return wide
     return loaded_kernel("gemm_epilogue", target, order, type=type, accumulator=accumulator, transpose_a=transpose_a,
                    transpose_b=transpose_b, residual=residual, **chosen,
                    **tile_for(target, type, accumulator, rows, columns, depth))  # fmt: skip

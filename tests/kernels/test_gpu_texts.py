@@ -64,6 +64,28 @@ def test_a_product_in_the_simulator() -> None:
     assert (c == expected).all()
 
 
+@pytest.mark.parametrize("where", [*TARGETS, "simulator"])
+@pytest.mark.parametrize("bias", [None, "bias_of_rows", "bias_of_columns"])
+@pytest.mark.parametrize("residual", [False, True])
+def test_a_product_with_what_follows(where: str, bias: str | None, residual: bool) -> None:
+    m, n, k = 72, 136, 56
+    a, b, r, c = numbers(m, k), numbers(k, n, seed=1), numbers(m, n, seed=2), numbers(m, n, seed=3)
+    offsets = np.arange(m if bias == "bias_of_rows" else n, dtype=np.float32) - 20
+    expected = wide(a) @ wide(b)
+    if bias is not None:
+        expected += offsets[:, None] if bias == "bias_of_rows" else offsets
+    expected = np.maximum(expected, 0) + (wide(r) if residual else 0)
+    definitions: dict[str, object] = {**SMALL, "relu": True, "residual": residual}
+    if bias is not None:
+        definitions[bias] = True
+    given = (a, b, offsets, r, c)
+    if where == "simulator":
+        simulate(tile_kernel(function("gemm_epilogue", **definitions)), (2, 3, 1), given)
+    else:
+        girih.load(gpu_text("gemm_epilogue"), where, definitions)["gemm_epilogue"](*given)
+    assert (c == expected.astype(np.float32).astype(BF16)).all()
+
+
 def softmax(scores: NDArray[Any]) -> NDArray[Any]:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(weights / weights.sum(-1, keepdims=True))
@@ -133,6 +155,8 @@ def test_gpus_load_them() -> None:
     for type_ in ("f16", "bf16"):
         assert source(kernels.gemm(type=type_, target=new)) == str(gpu_text("gemm"))
         assert source(kernels.gemm_mixed(type=type_, target=new)) == str(gpu_text("gemm_mixed"))
+        with_bias = kernels.gemm_epilogue(type=type_, bias="rows", activation="gelu", target=new)
+        assert source(with_bias) == str(gpu_text("gemm_epilogue"))
         assert source(kernels.attention(type=type_, headdim=64, target=new)) == str(gpu_text("attention"))
         assert source(kernels.gemm(type=type_, target=old)) == str(kernels.path("gemm"))
     for kernel in (
