@@ -170,7 +170,8 @@ ROOMS = {
     "back.llvm.cpu.tensor_map": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine")),
     "back.llvm.cpu.device": Room((*KNOWN, *LOWER, "back.llvm.cpu.machine", "back.llvm.cpu.matrix")),
     "back.llvm.cpu": Room((*KNOWN, "back.llvm")),
-    "back.llvm.nvptx.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane")),
+    "back.llvm.nvptx.flat": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane")),
+    "back.llvm.nvptx.matrix": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.flat")),
     "back.llvm.nvptx.machine": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.matrix", "tile.*")),
     "back.llvm.nvptx.tensor_map": Room(
         (

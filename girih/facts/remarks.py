@@ -62,6 +62,7 @@ CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.gather": "a thread loads or stores elements that are no neighbours, one by one",
     "cuda.gemm": "a collective product of large matrices, or of unknown sizes, is computed by one multiprocessor",
     "cuda.resources": "what a kernel takes of a multiprocessor says how many work-groups are there at a time",
+    "cuda.flat": "matrices of the work-group that no product takes are in registers, spread evenly",
     "cuda.matrix": "matrices are arrays of each work-item, not fragments in its registers",
     "cuda.components": "components of a matrix go through shared memory into the order of the language",
     "cuda.pipeline": "a kernel is a tile program, in which copies and products run by themselves",
@@ -335,6 +336,16 @@ def matrices_in_arrays(reason: str) -> RemarkWords:
         "matrix",
         f"matrices are arrays of each work-item, which is slow: {reason}",
         "matrices of real numbers of a subgroup of 32 work-items, that fit its registers, are fragments",
+    )
+
+
+def flat_matrices(down: int, across: int, chunk: int) -> RemarkWords:
+    """Matrices of the work-group of an NVIDIA GPU, which no product takes, in registers."""
+    return RemarkWords(
+        "flat",
+        f"matrices of the work-group are in registers: {down} work-items share a column, {across} the columns, "
+        f"in pieces of {chunk} neighbours",
+        "the size of the work-group says how many numbers each work-item has: 16 to 64 hide the way from memory",
     )
 
 

@@ -301,10 +301,7 @@ def test_components_by_their_number() -> None:
 
 REASONS = {
     "fragments are held by subgroups of 32 work-items, not of 16": ("f32x8x8,matrix_acc", 16),
-    "coopmatrix<f32x8x8,matrix_acc,work_group> is held by a work-group, fragments by a subgroup": (
-        "f32x8x8,matrix_acc,work_group",
-        32,
-    ),
+    "coopmatrix<c32x8x8,matrix_acc,work_group> is complex": ("c32x8x8,matrix_acc,work_group", 32),
     "coopmatrix<c32x8x8,matrix_acc> is complex": ("c32x8x8,matrix_acc", 32),
     "coopmatrix<f64x128x64,matrix_acc> takes 512 registers of a work-item; 256 are the most": (
         "f64x128x64,matrix_acc",

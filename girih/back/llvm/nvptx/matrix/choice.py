@@ -1,7 +1,7 @@
-"""Which matrices of a function are fragments; the others are arrays of each work-item (`lower.one_lane.matrix`).
+"""Which matrices of a function are fragments or flat; others are arrays of each work-item (`lower.one_lane.matrix`).
 
-Guarantees: matrices that meet in an instruction, a loop or a branch are all of one kind, and for those that are no
-fragments there is a reason in words, with the first place that is against it.
+Guarantees: matrices that meet in an instruction, a loop or a branch are all of one kind, and for those that are arrays
+there is a reason in words, with the first place that is against another form.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from girih.back.llvm.lower.one_lane.matrix.held import matrix_type
 from girih.back.llvm.lower.one_lane.matrix.meetings import SoftwareMatrices, own_matrices
+from girih.back.llvm.nvptx.flat.choice import against_flat
+from girih.back.llvm.nvptx.flat.layout import Rectangle
 from girih.back.llvm.nvptx.matrix.fragments import register_count
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction, instructions_for
 from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, fragment_layout
@@ -51,18 +53,29 @@ def multiply_instructions(
     return instructions_for(a, b, total, capability)
 
 
-def choose_fragments(function: Function, subgroup_size: int) -> tuple[frozenset[Value], tuple[SoftwareMatrices, ...]]:
-    """The matrices of a function that are fragments, and why others are not, in program order."""
-    return own_matrices(function, lambda op, matrices: _reasons(op, matrices, subgroup_size))
+def choose_forms(
+    function: Function, subgroup_size: int, threads: int, rectangle: Rectangle | None
+) -> tuple[frozenset[Value], frozenset[Value], tuple[SoftwareMatrices, ...]]:
+    """The matrices of a function that are fragments, those that are flat, and why others are not, in program order.
+
+    `rectangle` is how the `threads` of a work-group stand for its matrices; None where it has none.
+    """
+
+    def reasons(op: Op, matrices: list[Value]) -> Iterator[str]:
+        if rectangle is not None and matrix_type(matrices[0]).of_work_group:
+            return against_flat(op, matrices, rectangle, threads, subgroup_size)
+        return _reasons(op, matrices, subgroup_size)
+
+    own, arrays = own_matrices(function, reasons)
+    flat = frozenset(value for value in own if isinstance(value.type, CoopMatrix) and value.type.of_work_group)
+    return own - flat, flat, arrays
 
 
 def _reasons(op: Op, matrices: list[Value], subgroup_size: int) -> Iterator[str]:
     """What is against the matrices of an instruction."""
     for matrix in matrices:
         type = matrix_type(matrix)
-        if type.of_work_group:
-            yield f"{type} is held by a work-group, fragments by a subgroup"
-        elif subgroup_size != GROUPS * THREADS:
+        if subgroup_size != GROUPS * THREADS:
             yield f"fragments are held by subgroups of {GROUPS * THREADS} work-items, not of {subgroup_size}"
         elif type.component.family == "complex":
             yield f"{type} is complex"

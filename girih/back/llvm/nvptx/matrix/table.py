@@ -1,4 +1,4 @@
-"""The lowerings of the matrices of a kernel: fragments, or arrays of each work-item, whichever was chosen."""
+"""The lowerings of the matrices of a kernel: fragments, flat, or arrays of each work-item, whichever was chosen."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane.code import OneLaneCode
+from girih.back.llvm.lower.one_lane.code import OneLaneCode, OwnMatrices
 from girih.back.llvm.lower.one_lane.matrix import blocked, tensor
 from girih.back.llvm.lower.one_lane.matrix.meetings import in_both_forms
 from girih.back.llvm.lower.one_lane.matrix.table import SOFT_MATRICES
 from girih.back.llvm.lower.tiles import decisions
+from girih.back.llvm.nvptx.flat.choice import flat_rectangle
+from girih.back.llvm.nvptx.flat.held import FlatMatrices
+from girih.back.llvm.nvptx.flat.table import FLAT
 from girih.back.llvm.nvptx.matrix import components, decoded, memory, product, reduce, regions, values
-from girih.back.llvm.nvptx.matrix.choice import choose_fragments
+from girih.back.llvm.nvptx.matrix.choice import choose_forms
 from girih.back.llvm.nvptx.matrix.fragments import FragmentMatrices
-from girih.facts.remarks import Remarks, matrices_in_arrays
+from girih.facts.remarks import Remarks, flat_matrices, matrices_in_arrays
 from girih.ir.core import Function, Op
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.control import For
@@ -28,20 +31,27 @@ FRAGMENTS: Lowerings[Any] = (
 
 
 def with_matrices(
-    function: Function, subgroup_size: int, others: Lowerings[Any], remarks: Remarks
-) -> tuple[Lowerings[Any], FragmentMatrices]:
-    """The lowerings of a kernel, and which of its matrices are fragments; `others` are those of all but matrices."""
-    chosen, arrays = choose_fragments(function, subgroup_size)
+    function: Function, subgroup_size: int, threads: int, others: Lowerings[Any], remarks: Remarks
+) -> tuple[Lowerings[Any], OwnMatrices]:
+    """The lowerings of a kernel, and which of its matrices are in a form of the target's own.
+
+    A work-group has so many `threads`; `others` are the lowerings of all but matrices.
+    """
+    rectangle = flat_rectangle(function, threads)
+    chosen, flat, arrays = choose_forms(function, subgroup_size, threads, rectangle)
     for one in arrays:
         remarks.note(matrices_in_arrays(one.reason), one.span)
-    table: Lowerings[Any] = SOFT_MATRICES
-    mixed = in_both_forms(FRAGMENTS, table, chosen)
-    mixed.again(written_again, CoopMatrix)
-    return others.joined(mixed, decisions.DECISIONS), FragmentMatrices(chosen)
+    table: Lowerings[Any] = in_both_forms(FRAGMENTS, SOFT_MATRICES, chosen)
+    own: OwnMatrices = FragmentMatrices(chosen)
+    if rectangle is not None and flat:
+        remarks.note(flat_matrices(rectangle.down, rectangle.across, rectangle.chunk), function.span)
+        table, own = in_both_forms(FLAT, table, flat), FlatMatrices(flat, rectangle, own)
+    table.again(written_again, CoopMatrix)
+    return others.joined(table, decisions.DECISIONS), own
 
 
 def written_again(code: OneLaneCode, op: Op) -> Callable[[], None] | None:
-    """What sets back the matrices before a loop: nothing, where those that it carries or gives are fragments.
+    """What sets back the matrices before a loop: nothing, where those that it carries or gives are in registers.
 
     Arrays of others that a loop leaves free are free in its other version; what it carries would be in two places.
     """

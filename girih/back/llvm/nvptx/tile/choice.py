@@ -9,6 +9,7 @@ from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from girih.facts import remarks as words
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function
+from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.tile.budget import MOST_SHARED_BYTES
 from girih.tile.form import TileKernel
 from girih.tile.program import NoTileProgram, has_matrices
@@ -23,6 +24,8 @@ def chosen_tile_kernel(
     """The tile kernel that a kernel is compiled as; None where it is none, or the variant or architecture has none."""
     if not variant.tile or not architecture.wide_products or not has_matrices(function):
         return None
+    if not any(isinstance(op, CooperativeMatrixMulAdd) for op in function.walk()):
+        return None  # Matrices without products are flat, or the remark `cuda.matrix` says why they are not.
     try:
         kernel = tile_kernel(function, checks=checks, maps=variant.engine)
     except NoTileProgram as reason:
