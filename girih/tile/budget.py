@@ -71,8 +71,11 @@ A CTA has 65536 of them for all its threads; they are given out in multiples of 
 Where threads begin, each has 65536 / threads, rounded down to a multiple of 8.
 """
 
-GATHERING_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
-"""The same where the producer's threads gather tiles."""
+BUSY_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
+"""The same where the producer's threads gather tiles, or have checks to make: with fewer they would spill."""
+
+TIGHT_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (40, 232), 3: (40, 152)}
+"""The same for checks where matrices need more of the registers."""
 
 DECODING_SHARES: Mapping[tuple[int, int], tuple[int, int]] = {
     (3, 1): (128, 128), (2, 2): (128, 128), (2, 1): (128, 248), (1, 2): (120, 192), (1, 3): (104, 136),

@@ -12,7 +12,14 @@ from girih.ops.tile.arith import Add, Cast, Div, Max, Min, Mul, Select, Sub
 from girih.ops.tile.builtin import GroupId
 from girih.ops.tile.control import For, If
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
-from girih.tile.budget import DECODING_SHARES, GATHERING_SHARES, MOST_SHARED_BYTES, SHARES, shared_layout
+from girih.tile.budget import (
+    BUSY_SHARES,
+    DECODING_SHARES,
+    MOST_SHARED_BYTES,
+    SHARES,
+    TIGHT_SHARES,
+    shared_layout,
+)
 from girih.tile.form import (
     Copy,
     Gather,
@@ -22,6 +29,7 @@ from girih.tile.form import (
     Steps,
     Supply,
     TileKernel,
+    Verify,
     WarpgroupRole,
     WorkOrder,
     walk,
@@ -136,9 +144,12 @@ def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed
         for (producers, count), (mine, theirs) in DECODING_SHARES.items():
             if count == consumers and needed <= theirs:
                 return producers, mine, theirs
-    shares = GATHERING_SHARES if sources else SHARES
-    if consumers in shares:
-        return 1, *shares[consumers]
+    if sources and consumers in SHARES:
+        return 1, *BUSY_SHARES[consumers]
+    if consumers in SHARES:
+        checks = any(isinstance(step, Verify) for step in walk(producer))
+        ways = (BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)
+        return 1, *next((way[consumers] for way in ways if min(way[consumers][1], 255) >= needed), SHARES[consumers])
     return 1, 24, min(256, (65536 // 128 - 24) // consumers // 8 * 8)
 
 
