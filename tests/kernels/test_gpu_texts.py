@@ -171,5 +171,5 @@ def test_gpus_load_them() -> None:
 def test_sizes_that_are_not_offered_are_refused() -> None:
     with pytest.raises(ValueError, match="headdim is 0"):
         kernels.attention(headdim=0, type="bf16", target="cuda:sm_90a")
-    with pytest.raises(ValueError, match="transpose_a is 1"):
-        kernels.gemm(type="bf16", transpose_a=1, target="cuda:sm_90a")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="type is 'f15'"):
+        kernels.attention(headdim=64, type="f15", target="cuda:sm_90a")

@@ -179,3 +179,19 @@ def function_of(text: str) -> Function:
 def kernel_of(text: str, *, checks: bool = False) -> TileKernel:
     """The tile kernel of a text."""
     return tile_kernel(function_of(text), checks=checks)
+
+
+def batched(*, rows: int = 128, columns: int = 256, depth: int = 64) -> str:
+    """The product of each pair of matrices along the third mode, one for each work-group along z."""
+    text = product(rows=rows, columns=columns, depth=depth)
+    for name in "ABC":
+        text = text.replace(f"%{name}: memref<bf16x?x?>", f"%{name}: memref<bf16x?x?x?>")
+    text = text.replace("%A[%row, %at]", "%a[%row, %at]").replace("%B[%at, %column]", "%b[%at, %column]")
+    text = text.replace("%C[%row, %column]", "%c[%row, %column]")
+    views = ["%m = size %A[0] : index", "%n = size %B[1] : index", "%z = group_id.z : index"]
+    sizes = {"a": ("A", "%m", "%k"), "b": ("B", "%k", "%n"), "c": ("C", "%m", "%n")}
+    views += [
+        f"%{name} = subview %{of}[0:{rows}, 0:{columns}, %z] : memref<bf16x?x?,strided<1,?>>"
+        for name, (of, rows, columns) in sizes.items()
+    ]
+    return text.replace("    parallel {", "    " + "\n    ".join(views) + "\n    parallel {", 1)

@@ -10,6 +10,7 @@ import girih
 from girih.ir.core import Function
 from girih.kernels import texts
 from girih.ops.tile.arith import Constant
+from girih.ops.tile.builtin import GroupId
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.tile.budget import MOST_SHARED_BYTES, layout_of
 from girih.tile.form import (
@@ -17,6 +18,7 @@ from girih.tile.form import (
     Choose,
     Componentwise,
     Compute,
+    Copy,
     Deliver,
     Fetch,
     Gather,
@@ -35,7 +37,7 @@ from girih.tile.program import NoTileProgram
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
-from tests.tile.programs import STORE, attention, function_of, kernel_of, product
+from tests.tile.programs import STORE, attention, batched, function_of, kernel_of, product
 
 SCALED = """%scaled = cooperative_matrix_scale %alpha, %product : coopmatrix<f32x128x256,matrix_acc,work_group>
         %old = cooperative_matrix_load.both_checked %C[%row, %column] : coopmatrix<bf16x128x256,matrix_acc,work_group>
@@ -138,6 +140,20 @@ def test_what_is_added_to_is_loaded_by_who_stores_it() -> None:
     steps = list(walk(kernel_of(scaled()).consumers.body))
     assert sum(isinstance(step, Fetch) for step in steps) == 1
     assert sum(isinstance(step, Send) for step in steps) == 4
+
+
+def test_products_of_many_pairs_have_maps_with_one_more_dimension() -> None:
+    kernel = kernel_of(batched())
+    assert [len(one.sizes) for one in kernel.maps] == [3, 3, 3]
+    assert [one.box[2] for one in kernel.maps] == [1, 1, 1]
+    (supply,) = (step for step in walk(kernel.producer.body) if isinstance(step, Supply))
+    assert all(isinstance(copy, Copy) and copy.at[2] is kernel_z(kernel) for copy in supply.copies)
+
+
+def kernel_z(kernel: TileKernel) -> object:
+    """The work-group along z, as the producer computes it."""
+    ops = [step.op for step in kernel.producer.body if isinstance(step, Compute)]
+    return next(op.result for op in ops if isinstance(op, GroupId) and op.axis == 2)
 
 
 def test_several_stores_to_an_array_keep_their_order() -> None:

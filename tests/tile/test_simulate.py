@@ -22,7 +22,7 @@ from girih.tile.simulate.faults import RULES, ScheduleFault
 from girih.tile.simulate.launch import simulate
 from girih.tile.simulate.order import work_of
 from tests.tile import kernels
-from tests.tile.programs import STORE, attention, function_of, product
+from tests.tile.programs import STORE, attention, batched, function_of, product
 from tests.tile.test_recognise import SCALED, of_library
 
 Array = NDArray[Any]
@@ -276,3 +276,10 @@ def test_attention_without_maps() -> None:
     launch(function, (2, 2, 1), [q, k, v, out, 0.0625])
     simulate(kernel, (2, 2, 1), [q, k, v, found, 0.0625], Interleaving("late", 1))
     assert np.allclose(found.astype(np.float32), out.astype(np.float32), rtol=0.02, atol=0.02)
+
+
+def test_products_of_many_pairs() -> None:
+    function = function_of(batched(rows=64, columns=64, depth=32))
+    kernel = tile_kernel(function, checks=False)
+    a, b, c = whole(72, 40, 3), whole(40, 80, 3, seed=1), blank(72, 80, 3)
+    same_as_interpreter(function, kernel, (2, 2, 3), [a, b, c], seeds=2)
