@@ -11,16 +11,17 @@ import numpy as np
 from girih.addressing import BoundTensorMap
 from girih.addressing.tensor_map.bound import address_of
 from girih.addressing.tensor_map.rules import is_encodable
-from girih.analysis.prints import MOST_LINES, prints_of
+from girih.analysis.prints import prints_of
 from girih.back.llvm.lower.launch.parameters import slot_count
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
-from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER, PRINT_HEADER_BYTES
+from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.machine.kernel import MAP_BYTES, USUAL, CudaVariant, PtxKernel
 from girih.ir.core import Function
 from girih.ir.types import INDEX, GroupType, MemRef
 from girih.runtime.compiled.descriptor import descriptor
+from girih.runtime.compiled.printing import PrintRecords
 from tests.back.harness import Array, Failed, packed_arguments
 from tests.back.nvptx.ptx_machine import LaunchRecord, PtxModule
 
@@ -53,6 +54,10 @@ class PtxMachineKernel:
             self._made[variant] = kernel, PtxModule.parse(kernel.ptx)
         return self._made[variant]
 
+    def variant_remarks(self, variant: CudaVariant = USUAL) -> list[str]:
+        """The codes of the remarks on a variant."""
+        return [one.code for one in self.variant(variant)[0].remarks]
+
     def __call__(
         self, grid: tuple[int, int, int], *arguments: Any, schedule: str = "together", seed: int | None = None
     ) -> LaunchRecord:
@@ -69,11 +74,11 @@ class PtxMachineKernel:
         )
         narrow = _fits(self.function, packed)
         kernel, module = self.variant(CudaVariant(narrow=narrow, disjoint=disjoint, engine=engine))
-        prints = prints_of(self.function)
-        if prints.sites:
-            room = np.zeros(PRINT_HEADER_BYTES + 8 * prints.record_words * MOST_LINES, np.uint8)
-            keep.append(room)
-            packed = np.append(packed, np.uint64(room.ctypes.data))
+        printed = PrintRecords(self.function) if prints_of(self.function).sites else None
+        if printed is not None:
+            printed.words[:] = 0
+            keep.append(printed.words)
+            packed = np.append(packed, np.uint64(printed.address))
         given, maps = self._parameters(kernel, packed, arguments)
         done = module.launch(
             kernel.entry,
@@ -87,6 +92,8 @@ class PtxMachineKernel:
             schedule=schedule,
             seed=seed,
         )
+        if printed is not None:
+            printed.lines(grid).write()
         if record[0]:
             site = kernel.sites[int(record.view(np.int32)[1])]
             count = site.index_count + site.shape_count

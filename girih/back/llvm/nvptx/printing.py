@@ -8,10 +8,11 @@ from girih.analysis.prints import HEADER_WORDS, PrintSite, prints_of, shown, wor
 from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.lower.launch.prints import new_record, printed_record, record_word, write_header
 from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane.matrix.held import Matrix, Parts, components, each, read, together
+from girih.back.llvm.lower.one_lane.matrix.held import Matrix, OwnMatrix, Parts, components, each, read, together
 from girih.back.llvm.lower.one_lane.matrix.held import matrix as operand
 from girih.back.llvm.lower.one_lane.matrix.layout import holder, position
 from girih.back.llvm.nvptx.machine.code import CudaCode
+from girih.back.llvm.nvptx.matrix.exchange import through_arrays
 from girih.ir.core import Value
 from girih.ir.types import Boolean, CoopMatrix
 from girih.ops.tile.control import Print
@@ -24,7 +25,9 @@ LOWERINGS = Lowerings[CudaCode]()
 def print_(code: CudaCode, op: Print) -> None:
     """Write a record for each line."""
     site = prints_of(code.function).sites[op]
-    if site.matrices:
+    if any(isinstance(code.env[value], OwnMatrix) for value in op.values):
+        through_arrays(code, op, lambda *_: _with_matrices(code, site))
+    elif site.matrices:
         _with_matrices(code, site)
     elif site.around is None:
         values = [code.agreed(op, f"%{value.name}", code.scalar(value)) for value in op.values]
