@@ -68,7 +68,7 @@ CUDA_REMARKS = {f"cuda.{id}": says for id, says in _DEVICE_REMARKS.items()} | {
     "cuda.pipeline": "a kernel is a tile program, in which copies and products run by themselves",
     "cuda.hint": "a hint cannot be followed, and what is nearest to it is taken",
     "cuda.map": "a tile of a tile program has no tensor map: threads copy it instead of the copy engine",
-    "cuda.tile": "a kernel with matrices of the work-group is no tile program, and is slow for that",
+    "cuda.tile": "a kernel with matrices of the work-group is no tile program, and is slower for that",
 }
 """The codes of what the compiler to PTX remarks, each with its meaning."""
 
@@ -335,7 +335,7 @@ def matrices_in_arrays(reason: str) -> RemarkWords:
     return RemarkWords(
         "matrix",
         f"matrices are arrays of each work-item, which is slow: {reason}",
-        "matrices of real numbers of a subgroup of 32 work-items, that fit its registers, are fragments",
+        "matrices of real numbers that fit the registers of work-items, 32 in each subgroup, are fragments",
     )
 
 

@@ -136,8 +136,7 @@ class FragmentKernel(OneLaneKernel):
         if self.widened:
             rows, columns = geometry.work_group_size
             geometry = KernelGeometry((rows * WARP // geometry.subgroup_size, columns), WARP)
-        threads = geometry.subgroup_size * geometry.subgroups
-        lowerings, own = with_matrices(function, geometry.subgroup_size, threads, BUT_MATRICES, self.remarks)
+        lowerings, own = with_matrices(function, geometry, BUT_MATRICES, self.remarks)
         return lower_as(
             self.code,
             lowerings,

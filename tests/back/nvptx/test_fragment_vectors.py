@@ -1,4 +1,4 @@
-"""Every run vector with matrices of a subgroup, whose subgroups are made warps: on fragments, with a model of `mma`."""
+"""Every run vector with matrices, whose subgroups are made warps: on fragments, with a model of `mma`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def has_fragments(function: Function) -> bool:
     ops = list(function.walk())
     types = [value.type for op in ops for value in (*op.operands, *op.results) if isinstance(value.type, CoopMatrix)]
     numbered = any(isinstance(op, CooperativeMatrixExtract | CooperativeMatrixInsert) for op in ops)
-    return bool(types) and not numbered and not any(type.of_work_group for type in types)
+    return bool(types) and not numbered
 
 
 @cache

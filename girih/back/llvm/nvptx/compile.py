@@ -113,7 +113,7 @@ def _lowered(
     grid = slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)
     here = place_of(w, grid, geometry, packing, linear=variant.linear)
     constants = constants_of(function)
-    lowerings, own_matrices = with_matrices(function, geometry.subgroup_size, threads, BUT_MATRICES, remarks)
+    lowerings, own_matrices = with_matrices(function, geometry, BUT_MATRICES, remarks)
     code = CudaCode(
         w=w,
         writer=w,

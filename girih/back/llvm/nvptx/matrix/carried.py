@@ -9,13 +9,19 @@ from girih.back.llvm.lower.one_lane.matrix.carried import check_way
 from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, matrix_type
 from girih.back.llvm.lower.one_lane.matrix.uses import lives_of
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, equal_fragments, packed, register_type
-from girih.back.llvm.nvptx.matrix.layout import fragment_layout
+from girih.back.llvm.nvptx.matrix.fragments import (
+    Fragments,
+    equal_fragments,
+    in_layout,
+    layout_of,
+    packed,
+    register_type,
+)
 from girih.ir.core import Value
 
 
 class FragmentCarrier:
-    """The way of a matrix around a loop, or out of a branch, which all threads of the warp go together."""
+    """The way of a matrix around a loop, or out of a branch, which all threads that hold it go together."""
 
     def __init__(self, code: FragmentCode, value: Value) -> None:
         self._type = matrix_type(value)
@@ -35,9 +41,10 @@ class FragmentCarrier:
 
     def inside(self, code: FragmentCode, values: Sequence[Val]) -> Fragments:
         """The matrix in the registers."""
-        return Fragments(self._type, tuple(values))
+        return in_layout(code, self._type, values)
 
     def blank(self, code: FragmentCode) -> list[Val]:
         """Zeros, where nobody has a matrix."""
-        count = fragment_layout(self._type).components // packed(self._type)
-        return [zero(register_type(self._type))] * count
+        layout = layout_of(code, self._type)
+        count = layout.components // packed(self._type.component, layout)
+        return [zero(register_type(self._type, layout))] * count

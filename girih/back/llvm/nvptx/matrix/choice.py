@@ -15,7 +15,7 @@ from girih.back.llvm.nvptx.flat.choice import against_flat
 from girih.back.llvm.nvptx.flat.layout import Rectangle
 from girih.back.llvm.nvptx.matrix.fragments import register_count
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction, instructions_for
-from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, fragment_layout
+from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, WarpGrid, fragment_layout
 from girih.facts.accumulators import product_accumulator
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import F32, I32, CoopMatrix, Number, promote
@@ -53,25 +53,37 @@ def multiply_instructions(
     return instructions_for(a, b, total, capability)
 
 
-def choose_forms(
-    function: Function, subgroup_size: int, threads: int, rectangle: Rectangle | None
-) -> tuple[frozenset[Value], frozenset[Value], tuple[SoftwareMatrices, ...]]:
-    """The matrices of a function that are fragments, those that are flat, and why others are not, in program order.
+def choose_flat(function: Function, subgroup_size: int, threads: int, rectangle: Rectangle) -> frozenset[Value]:
+    """The matrices of the work-group that are flat; `rectangle` is how the `threads` stand for them.
 
-    `rectangle` is how the `threads` of a work-group stand for its matrices; None where it has none.
+    None are, where others that cannot be have the type of one: a component of a type is always held by the same thread,
+    which may load what it has stored.
     """
 
     def reasons(op: Op, matrices: list[Value]) -> Iterator[str]:
-        if rectangle is not None and matrix_type(matrices[0]).of_work_group:
-            return against_flat(op, matrices, rectangle, threads, subgroup_size)
-        return _reasons(op, matrices, subgroup_size)
+        if not matrix_type(matrices[0]).of_work_group:
+            return iter(("fragments are better for a subgroup",))
+        return against_flat(op, matrices, rectangle, threads, subgroup_size)
+
+    own, _ = own_matrices(function, reasons)
+    flat = frozenset(value for value in own if isinstance(value.type, CoopMatrix))
+    values = {value for op in function.walk() for value in (*op.operands, *op.results, *op.bindings)}
+    return flat if {value.type for value in flat}.isdisjoint(value.type for value in values - flat) else frozenset()
+
+
+def choose_fragments(
+    function: Function, subgroup_size: int, warps: WarpGrid, flat: frozenset[Value]
+) -> tuple[frozenset[Value], tuple[SoftwareMatrices, ...]]:
+    """The matrices of a function that are fragments, and why others that are not `flat` are not, in program order."""
+
+    def reasons(op: Op, matrices: list[Value]) -> Iterator[str]:
+        return iter(()) if matrices[0] in flat else _reasons(op, matrices, subgroup_size, warps)
 
     own, arrays = own_matrices(function, reasons)
-    flat = frozenset(value for value in own if isinstance(value.type, CoopMatrix) and value.type.of_work_group)
-    return own - flat, flat, arrays
+    return own - flat, arrays
 
 
-def _reasons(op: Op, matrices: list[Value], subgroup_size: int) -> Iterator[str]:
+def _reasons(op: Op, matrices: list[Value], subgroup_size: int, warps: WarpGrid) -> Iterator[str]:
     """What is against the matrices of an instruction."""
     for matrix in matrices:
         type = matrix_type(matrix)
@@ -79,8 +91,8 @@ def _reasons(op: Op, matrices: list[Value], subgroup_size: int) -> Iterator[str]
             yield f"fragments are held by subgroups of {GROUPS * THREADS} work-items, not of {subgroup_size}"
         elif type.component.family == "complex":
             yield f"{type} is complex"
-        elif register_count(type) > MOST_REGISTERS:
-            yield f"{type} takes {register_count(type)} registers of a work-item; {MOST_REGISTERS} are the most"
+        elif register_count(type, warps) > MOST_REGISTERS:
+            yield f"{type} takes {register_count(type, warps)} registers of a work-item; {MOST_REGISTERS} are the most"
     if isinstance(op, CooperativeMatrixMulAdd):
         a, b = matrix_type(op.a), matrix_type(op.b)
         if "complex" in (a.component.family, b.component.family):

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from girih.analysis.effects import writes
 from girih.back.llvm.emit.text import Val, integer, stored_bytes
-from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix import tensor as component_wise
 from girih.back.llvm.lower.one_lane.matrix.held import (
     EqualComponents,
@@ -27,22 +25,20 @@ from girih.back.llvm.lower.one_lane.matrix.held import (
 )
 from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside
-from girih.back.llvm.lower.one_lane.matrix.tensor import PrivateTensorTile, block_of, loaded, shared_tensor, unit_of
+from girih.back.llvm.lower.one_lane.matrix.tensor import PrivateTensorTile, loaded, shared_tensor, unit_of
 from girih.back.llvm.lower.tiles.checks import check, is_legal
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.back.llvm.nvptx.matrix.choice import factor_types, multiply_instructions
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, from_raw, in_registers
-from girih.back.llvm.nvptx.matrix.layout import FragmentLayout, fragment_layout
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, from_raw, in_layout, in_registers, layout_of
+from girih.back.llvm.nvptx.matrix.layout import FragmentLayout
+from girih.back.llvm.nvptx.matrix.memory import chosen
 from girih.ir.core import Function, Region
 from girih.ir.types import CoopMatrix
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
-
-LOWERINGS = Lowerings[Any]()
-"""The lowerings of this file."""
 
 _FEW = 16
 """So many components are decoded each with its own question: that is hardly more code, and no obstacle in a loop."""
@@ -63,7 +59,7 @@ class DecodedFragments:
     @property
     def layout(self) -> FragmentLayout:
         """Which components a thread has."""
-        return fragment_layout(self.type)
+        return layout_of(self.tensor.code, self.type)
 
     @property
     def inside(self) -> Val:
@@ -76,18 +72,20 @@ class DecodedFragments:
 
     def in_registers(self, code: FragmentCode) -> Fragments:
         """The matrix in registers."""
-        whole, some = partial(self._unquestioned, code), partial(self._by_loop, code)
-        if self.inside.literal is not None:
-            registers = whole() if self.inside.literal else some()
-        else:
-            registers = code.w.either(self.inside, whole, some, rare=True)
-        return Fragments(self.type, tuple(registers))
+        whole, some = partial(self.unquestioned, code), partial(self.by_loop, code)
+        return in_layout(code, self.type, chosen(code, self.inside, whole, some))
 
-    def _unquestioned(self, code: FragmentCode) -> list[Val]:
+    def unquestioned(self, code: FragmentCode) -> list[Val]:
+        """The registers where the whole tile is inside of the tensor."""
         positions = (self.layout.position(code, number) for number in range(self.layout.components))
         return list(in_registers(code, self.type, [self.component(at, inside=True) for at in positions]).registers)
 
-    def _by_loop(self, code: FragmentCode) -> list[Val]:
+    def questioned(self, code: FragmentCode) -> list[Val]:
+        """The registers, of each component of which it is asked whether it is inside of the tensor."""
+        positions = (self.layout.position(code, number) for number in range(self.layout.components))
+        return list(in_registers(code, self.type, [self.component(at, inside=False) for at in positions]).registers)
+
+    def by_loop(self, code: FragmentCode) -> list[Val]:
         """The registers, by way of an array of the thread."""
         w, one = code.w, memory_type(self.type.component)
         count, across, size = self.layout.components, self.layout.threads.count, stored_bytes(one)
@@ -102,12 +100,11 @@ class DecodedFragments:
         return list(from_raw(code, self.type, raw).registers)
 
 
-@LOWERINGS.of(CooperativeMatrixLoadTensor)
 def load(code: FragmentCode, op: CooperativeMatrixLoadTensor) -> None:
-    """The tile of a tensor, component by component; decoded, as the file says."""
+    """The tile of a tensor that is decoded; where components of another matrix may stay, one by one."""
     before = matrix(code, op.init)
-    few = fragment_layout(matrix_type(op.result)).components <= _FEW
-    if few or block_of(op) is None or not isinstance(before, EqualComponents):
+    few = layout_of(code, matrix_type(op.result)).components <= _FEW
+    if few or not isinstance(before, EqualComponents):
         component_wise.load(code, op)
         return
     tensor = shared_tensor(code, op, matrix_type(op.result), unit_of(op))

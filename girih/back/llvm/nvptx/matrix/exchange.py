@@ -7,6 +7,7 @@ the layout of 003.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,8 +26,7 @@ from girih.back.llvm.lower.one_lane.matrix.held import (
 from girih.back.llvm.lower.one_lane.matrix.layout import Position, position, times
 from girih.back.llvm.lower.one_lane.matrix.staging import SharedNumbers
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, alone, in_registers
-from girih.back.llvm.nvptx.matrix.layout import fragment_layout
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, alone, fragment_matrices, in_registers, layout_of
 from girih.ir.core import Op, Value
 from girih.ir.types import CoopMatrix
 
@@ -50,6 +50,7 @@ class RowsInMemory:
             put(first)
             self.numbers.ready()
             get(first)
+        self.numbers.end()
 
     def _where(self, first: int, row: Val, column: Val) -> tuple[Val, Val | None]:
         w = self.code.w
@@ -81,7 +82,7 @@ def laid_out(
     code: FragmentCode, m: Fragments, type: CoopMatrix, convert: Convert, *, turned: bool = False
 ) -> Fragments:
     """A matrix, or its transpose if `turned`, in the layout of another type; its components are converted then."""
-    target = fragment_layout(type)
+    target = layout_of(code, type)
     rows = RowsInMemory(code, m.type)
     found = [zero_parts(m.type.component)] * target.components
 
@@ -125,7 +126,8 @@ def as_arrays(code: FragmentCode, m: Fragments, owner: Value | None) -> Componen
 def through_arrays(code: FragmentCode, op: Op, rule: Callable[[FragmentCode, Any], None]) -> None:
     """Lower an instruction by the rule for matrices that are arrays: operands become arrays, results fragments."""
     before = {value: code.env[value] for value in op.operands if isinstance(code.env.get(value), Fragments)}
-    own, code.own_matrices = code.own_matrices, None
+    own = code.own_matrices
+    code.own_matrices = replace(fragment_matrices(code), values=frozenset())
     for value, held in before.items():
         code.set(value, as_arrays(code, held, None))
     rule(code, op)
@@ -145,7 +147,7 @@ def through_arrays(code: FragmentCode, op: Op, rule: Callable[[FragmentCode, Any
 def of_arrays(code: FragmentCode, held: ComponentArrays) -> Fragments:
     """A matrix that was arrays in the layout of 003."""
     type = held.type
-    target = fragment_layout(type)
+    target = layout_of(code, type)
     rows = RowsInMemory(code, type)
     found = [zero_parts(type.component)] * target.components
 

@@ -6,7 +6,7 @@ they are everywhere in registers. Vals of all components are known as the code i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 from girih.back.llvm.emit.text import Val, integer, wide
@@ -15,29 +15,31 @@ from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, OwnMatri
 from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
+from girih.back.llvm.nvptx.flat.held import FlatMatrices
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
-from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, FragmentLayout, fragment_layout
+from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, FragmentLayout, WarpGrid, fragment_layout
 from girih.ir.core import Value
-from girih.ir.types import CoopMatrix
+from girih.ir.types import CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
 
 WORD = 4
 """The bytes of a register."""
 
 
-def packed(type: CoopMatrix) -> int:
+def packed(component: Number, layout: FragmentLayout) -> int:
     """How many components lie in a register."""
-    return gcd(max(1, WORD // type.component.size), fragment_layout(type).threads.count)
+    return gcd(max(1, WORD // component.size), layout.threads.count)
 
 
-def register_count(type: CoopMatrix) -> int:
+def register_count(type: CoopMatrix, warps: WarpGrid) -> int:
     """How many registers of 4 bytes a thread needs for a matrix."""
-    return fragment_layout(type).components // packed(type) * max(1, type.component.size // WORD)
+    layout = fragment_layout(type, warps)
+    return layout.components // packed(type.component, layout) * max(1, type.component.size // WORD)
 
 
-def register_type(type: CoopMatrix) -> str:
+def register_type(type: CoopMatrix, layout: FragmentLayout) -> str:
     """The LLVM type of a register that holds components."""
-    count = packed(type)
+    count = packed(type.component, layout)
     one = memory_type(type.component)
     return one if type.component.size >= WORD else f"i{8 * type.component.size * count}"
 
@@ -47,12 +49,14 @@ class Fragments(OwnMatrix):
     """A matrix in registers."""
 
     type: CoopMatrix
+    layout: FragmentLayout
+    """Which components these are."""
     registers: tuple[Val, ...]
 
     @property
-    def layout(self) -> FragmentLayout:
-        """Which components these are."""
-        return fragment_layout(self.type)
+    def packed(self) -> int:
+        """How many components lie in a register."""
+        return packed(self.type.component, self.layout)
 
     def read(self, code: OneLaneCode, component: Val) -> Parts:
         assert component.literal is not None
@@ -64,7 +68,7 @@ class Fragments(OwnMatrix):
 
     def raw(self, code: OneLaneCode, number: int) -> Val:
         """A component by its number, as it is in memory."""
-        w, count = code.w, packed(self.type)
+        w, count = code.w, self.packed
         held = self.registers[number // count]
         if count == 1:
             return held
@@ -93,17 +97,18 @@ def in_registers(code: OneLaneCode, type: CoopMatrix, parts: Sequence[Parts]) ->
 
 def from_raw(code: OneLaneCode, type: CoopMatrix, raw: Sequence[Val]) -> Fragments:
     """The matrix of a thread's components, given as in memory."""
-    w, count = code.w, packed(type)
+    w, layout = code.w, layout_of(code, type)
+    count = packed(type.component, layout)
     if count == 1:
-        return Fragments(type, tuple(raw))
+        return Fragments(type, layout, tuple(raw))
     pieces = [w.join(raw[first : first + count]) for first in range(0, len(raw), count)]
-    return Fragments(type, tuple(w.convert("bitcast", piece, register_type(type)) for piece in pieces))
+    word = register_type(type, layout)
+    return Fragments(type, layout, tuple(w.convert("bitcast", piece, word) for piece in pieces))
 
 
 def equal_fragments(code: OneLaneCode, type: CoopMatrix, parts: Parts) -> Fragments:
     """The matrix whose components are all one number."""
-    layout = fragment_layout(type)
-    return in_registers(code, type, [parts] * layout.components)
+    return in_registers(code, type, [parts] * layout_of(code, type).components)
 
 
 def fragments(code: FragmentCode, value: Value) -> Fragments:
@@ -120,6 +125,8 @@ class FragmentMatrices(OwnMatrices):
     """The matrices of a kernel that are fragments."""
 
     values: frozenset[Value]
+    warps: WarpGrid
+    """How the warps stand that hold matrices of the work-group."""
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
@@ -128,7 +135,7 @@ class FragmentMatrices(OwnMatrices):
         self, code: OneLaneCode, value: Value, get: Callable[[Position, Val], Parts], *, alone: bool
     ) -> Fragments:
         type = matrix_type(value)
-        layout = fragment_layout(type)
+        layout = fragment_layout(type, self.warps)
         owned = layout.owned(code) if alone else None
         parts = []
         for number in range(layout.components):
@@ -138,9 +145,32 @@ class FragmentMatrices(OwnMatrices):
         return in_registers(code, type, parts)
 
 
+def layout_of(code: OneLaneCode, type: CoopMatrix) -> FragmentLayout:
+    """The layout of a matrix in a kernel."""
+    return fragment_layout(type, fragment_matrices(code).warps)
+
+
+def fragment_matrices(code: OneLaneCode) -> FragmentMatrices:
+    """The matrices of the kernel that are fragments."""
+    own = code.own_matrices
+    if isinstance(own, FlatMatrices):
+        own = own.others
+    assert isinstance(own, FragmentMatrices)
+    return own
+
+
+def in_layout(code: OneLaneCode, type: CoopMatrix, registers: Iterable[Val]) -> Fragments:
+    """The matrix of a thread's registers."""
+    return Fragments(type, layout_of(code, type), tuple(registers))
+
+
 def _from_owner(code: OneLaneCode, layout: FragmentLayout, part: Val) -> Val:
     """The part of the thread that acts for all that hold the same components."""
     mask = (0 if layout.groups.shared else -THREADS) | (0 if layout.threads.shared else THREADS - 1)
+    own = code.w.binary("and", code.lane, integer(mask & (GROUPS * THREADS - 1), "i32"))
+    if layout.in_warps_repeated:
+        thread = code.w.add(code.w.mul(layout.owner(code), integer(GROUPS * THREADS, "i32")), own)
+        return code.exchanged(part, thread, work_group=True)
     if mask & (GROUPS * THREADS - 1) == GROUPS * THREADS - 1:
         return part
-    return code.exchanged(part, code.w.binary("and", code.lane, integer(mask, "i32")))
+    return code.exchanged(part, own)

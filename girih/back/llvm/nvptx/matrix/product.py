@@ -24,7 +24,7 @@ from girih.back.llvm.numbers.values import memory_type, register
 from girih.back.llvm.nvptx.matrix.choice import factor_types, multiply_instructions, sums_type
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.decoded import DecodedFragments
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_layout
 from girih.back.llvm.nvptx.matrix.instructions import TF32, MultiplyInstruction
 from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, DealtMode, group_of, thread_of
 from girih.back.llvm.nvptx.matrix.values import cast_in_place
@@ -49,7 +49,7 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
     factors = [_factor(code, value, type) for value, type in zip((op.a, op.b), factor_types(op), strict=True)]
     if any(isinstance(one, DecodedFragments) for one in factors):
         sums = _NumberByNumber(code, *factors).added(c)
-        code.set(op.result, _cast(code, Fragments(c.type, tuple(sums)), result.component))
+        code.set(op.result, _cast(code, in_layout(code, c.type, sums), result.component))
         return
     a, b = (one for one in factors if isinstance(one, Fragments))
     if a.layout.threads.shared:
@@ -58,7 +58,7 @@ def mul_add(code: FragmentCode, op: CooperativeMatrixMulAdd) -> None:
         sums = _ByFragments(code, instructions, a, b).added(c)
     else:
         sums = _NumberByNumber(code, a, b).added(c)
-    found = _cast(code, Fragments(c.type, tuple(sums)), result.component)
+    found = _cast(code, in_layout(code, c.type, sums), result.component)
     code.set(op.result, found)
 
 
@@ -170,12 +170,12 @@ class _ByFragments(_FragmentProduct[Fragments]):
     def _without_padding(self, m: Fragments, count: int) -> list[Val]:
         """The registers of a factor with zeros behind its depth."""
         code, w, component = self.code, self.code.w, m.type.component
-        thread, nothing = thread_of(code), zero(memory_type(component))
+        nothing = zero(memory_type(component))
         raw = []
         for outer in range(m.layout.groups.count):
             for number in range(count):
                 held = m.raw(code, outer * count + number)
-                there = self.depth.exists(code, thread, number)
+                there = self.depth.exists(code, number)
                 raw.append(held if there is None else w.select(there, held, nothing))
         each = self.instruction.neighbours
         if each == 1:
@@ -303,7 +303,7 @@ class _NumberByNumber(_FragmentProduct[Factor]):
         """Put components at a number along the depth, and the first of a piece, of rows or columns from `outer` on."""
         code, w = self.code, self.code.w
         number, first = depth
-        place = self.depth.place_of(code, thread_of(code), number)
+        place = self.depth.place_of(code, number)
         padded = self.depth.padded != self.depth.extent
         there = w.compare("ult", place, integer(self.depth.extent, "i32")) if padded else None
         held = []

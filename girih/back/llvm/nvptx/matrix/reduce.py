@@ -2,27 +2,30 @@
 
 Each thread combines what it holds of a row or column, then threads combine theirs in pairs: of a group those that
 differ in one bit of their number, for the other mode those of groups that do. The lower thread's is the first operand,
-so that all have the same result.
+so that all have the same result. Of a mode that is dealt out to warps, each warp puts its combinations into shared
+memory, and all combine those of all.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce as folded
 
 from girih.back.llvm.emit.text import Val, floating, integer
 from girih.back.llvm.lower.lowerings import Lowerings
 from girih.back.llvm.lower.one_lane.matrix import regions as array_regions
 from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, Parts, matrix_type, together
 from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside, called
+from girih.back.llvm.lower.one_lane.matrix.staging import SharedNumbers
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.exchange import through_arrays
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_registers
-from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, DealtMode, fragment_layout, group_of, thread_of
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_registers, layout_of
+from girih.back.llvm.nvptx.matrix.layout import GROUPS, THREADS, DealtMode
 from girih.facts.accumulators import accumulator
-from girih.ir.types import I32
+from girih.ir.types import I32, CoopMatrix, Number
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixReduceAdd,
     CooperativeMatrixReduceMax,
@@ -44,16 +47,15 @@ Pair = Callable[[Parts, Parts], Parts]
 
 
 def combined(code: FragmentCode, mode: DealtMode, own: Sequence[Parts], pair: Pair, nothing: Parts | None) -> Parts:
-    """The combination of all components of a line along a mode, of which a thread has its `own`.
+    """The combination of all components of a line along a mode that a warp has, of which a thread has its `own`.
 
     What is padding counts as `nothing`.
     """
     w = code.w
-    holder = group_of(code) if mode.holders == GROUPS else thread_of(code)
     values = list(own)
     if nothing is not None:
         for number, parts in enumerate(values):
-            exists = mode.exists(code, holder, number)
+            exists = mode.exists(code, number)
             if exists is not None:
                 values[number] = tuple(w.select(exists, a, b) for a, b in zip(parts, nothing, strict=True))
     while len(values) > 1:
@@ -71,6 +73,34 @@ def combined(code: FragmentCode, mode: DealtMode, own: Sequence[Parts], pair: Pa
         held = pair(low, high)
         distance *= 2
     return held
+
+
+def combined_of_warps(
+    code: FragmentCode, mode: DealtMode, type: CoopMatrix, number: Number, lines: Sequence[Parts], pairs: Sequence[Pair]
+) -> list[Parts]:
+    """The combinations of lines, numbers of a type, along a mode of a matrix, from those that each warp has."""
+    if mode.parts == 1:
+        return list(lines)
+    w, threads = code.w, GROUPS * THREADS * code.geometry.subgroups
+    own = w.convert("trunc", code.thread, "i32")
+    # The thread of the same lane in the warp that has the first part.
+    distance = GROUPS * THREADS * mode.apart
+    first_thread = w.sub(own, w.mul(mode.warp(code), integer(distance, "i32")))
+    step = max(1, SharedNumbers.fitting(code, type, number) // threads)
+    numbers = SharedNumbers(code, type, number, min(step, len(lines)) * threads)
+    found: list[Parts] = []
+    for first in range(0, len(lines), step):
+        numbers.begin()
+        some = range(first, min(len(lines), first + step))
+        for line in some:
+            numbers.put(w.add(own, integer((line - first) * threads, "i32")), lines[line])
+        numbers.ready()
+        for line in some:
+            begin = w.add(first_thread, integer((line - first) * threads, "i32"))
+            theirs = (numbers.get(w.add(begin, integer(part * distance, "i32"))) for part in range(mode.parts))
+            found.append(folded(pairs[line], theirs))
+        numbers.end()
+    return found
 
 
 def _lines(m: Fragments, code: FragmentCode, along_threads: bool) -> list[list[Parts]]:
@@ -104,18 +134,19 @@ def reduce(code: FragmentCode, op: Reduce) -> None:
     nothing = arith.identity(operator, total, 1)
     if operator != "add" and total.family == "floating":
         nothing = floating(math.nan, nothing.type)
-    found = []
+    held = []
     for line in _lines(m, code, along_threads):
         own = [cast(parts, inwards=True) for parts in line]
-        found.append(cast(combined(code, mode, own, pair, (nothing,)), inwards=False))
-    code.set(op.result, in_registers(code, type, found))
+        held.append(combined(code, mode, own, pair, (nothing,)))
+    found = combined_of_warps(code, mode, m.type, total, held, [pair] * len(held))
+    code.set(op.result, in_registers(code, type, [cast(parts, inwards=False) for parts in found]))
 
 
 @LOWERINGS.of(CooperativeMatrixCombine)
 def combine(code: FragmentCode, op: CooperativeMatrixCombine) -> None:
     """Rows, columns or all of a matrix, combined by the region; blocks, and what is padded, go through arrays."""
     m, type = fragments(code, op.matrix), matrix_type(op.result)
-    layout, wanted = m.layout, fragment_layout(type)
+    layout, wanted = m.layout, layout_of(code, type)
     padded = any(not mode.shared and mode.padded != mode.extent for mode in (layout.groups, layout.threads))
     along_threads = (op.along is Combined.ROW) != layout.turned
     kept = wanted.groups == layout.groups if along_threads else wanted.threads == layout.threads
@@ -136,14 +167,18 @@ def combine(code: FragmentCode, op: CooperativeMatrixCombine) -> None:
         if op.along is Combined.ALL:
             pair = pair_at(integer(0, "i32"))
             rows = [combined(code, layout.threads, line, pair, None) for line in _lines(m, code, True)]
-            code.set(op.result, EqualComponents(type, combined(code, layout.groups, rows, pair, None)))
+            rows = combined_of_warps(code, layout.threads, m.type, type.component, rows, [pair] * len(rows))
+            one = [combined(code, layout.groups, rows, pair, None)]
+            (held,) = combined_of_warps(code, layout.groups, m.type, type.component, one, [pair])
+            code.set(op.result, EqualComponents(type, held))
             return
         mode = layout.threads if along_threads else layout.groups
-        found = []
+        found, pairs = [], []
         for number, line in enumerate(_lines(m, code, along_threads)):
             at = layout.position(code, number * layout.threads.count if along_threads else number)
-            place = at.row if op.along is Combined.ROW else at.column
-            found.append(combined(code, mode, line, pair_at(place), None))
+            pairs.append(pair_at(at.row if op.along is Combined.ROW else at.column))
+            found.append(combined(code, mode, line, pairs[-1], None))
+        found = combined_of_warps(code, mode, m.type, type.component, found, pairs)
     width = wanted.threads.count
     numbers = range(wanted.components)
     parts = [found[number // width if along_threads else number % width] for number in numbers]

@@ -9,8 +9,8 @@ from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside, called
 from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.exchange import through_arrays
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_registers
-from girih.back.llvm.nvptx.matrix.layout import DealtMode, FragmentLayout, fragment_layout
+from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_registers, layout_of
+from girih.back.llvm.nvptx.matrix.layout import DealtMode, FragmentLayout
 from girih.ir.types import I32
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 
@@ -22,7 +22,7 @@ LOWERINGS = Lowerings[FragmentCode]()
 def apply(code: FragmentCode, op: CooperativeMatrixApply) -> None:
     """The matrix of what the region yields for each component; a single row or column is one that all threads have."""
     type = matrix_type(op.result)
-    layout = fragment_layout(type)
+    layout = layout_of(code, type)
     matrices = [fragments(code, value) for value in op.matrices]
     if not all(_fits(m.layout, layout) for m in matrices):
         through_arrays(code, op, arrays.apply)

@@ -14,8 +14,15 @@ from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.nvptx.matrix.carried import FragmentCarrier
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.exchange import laid_out
-from girih.back.llvm.nvptx.matrix.fragments import Fragments, fragments, in_registers, packed, register_type
-from girih.back.llvm.nvptx.matrix.layout import fragment_layout
+from girih.back.llvm.nvptx.matrix.fragments import (
+    Fragments,
+    fragments,
+    in_layout,
+    in_registers,
+    layout_of,
+    packed,
+    register_type,
+)
 from girih.ir.core import Value
 from girih.ir.types import BF16, F16, F32, CoopMatrix, Number
 from girih.ops.tile import TILE_LANGUAGE
@@ -39,7 +46,7 @@ def elementwise(code: FragmentCode, result: Value, operands: Sequence[Value], co
         code.set(result, EqualComponents(type, compute(0, [one.parts for one in held])))
         return
     matrices = [fragments(code, value) for value in operands]
-    count = fragment_layout(type).components
+    count = layout_of(code, type).components
     parts = [compute(number, [m.part(code, number) for m in matrices]) for number in range(count)]
     code.set(result, in_registers(code, type, parts))
 
@@ -49,7 +56,7 @@ def binary(code: FragmentCode, op: Binary) -> None:
     """Component by component (003 "Arithmetic (binary)")."""
     mnemonic, type = op.spec.mnemonic, matrix_type(op.a)
     checked = type.component.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
-    layout = fragment_layout(type)
+    layout = layout_of(code, type)
 
     def compute(number: int, parts: list[Parts]) -> Parts:
         if checked:
@@ -118,7 +125,7 @@ def _converted(code: FragmentCode, value: Value, result: Value, *, turned: bool)
         code.set(result, EqualComponents(target, convert(held.parts)))
         return
     m = fragments(code, value)
-    own, wanted = m.layout, fragment_layout(target)
+    own, wanted = m.layout, layout_of(code, target)
     if (own.groups, own.threads, own.turned != turned) != (wanted.groups, wanted.threads, wanted.turned):
         code.set(result, laid_out(code, m, target, convert, turned=turned))
         return
@@ -128,8 +135,8 @@ def _converted(code: FragmentCode, value: Value, result: Value, *, turned: bool)
 def cast_in_place(code: FragmentCode, m: Fragments, target: CoopMatrix) -> Fragments:
     """A matrix as one of another type, whose components the same threads hold in the same order."""
     source = m.type
-    if source.component == target.component and packed(source) == packed(target):
-        return Fragments(target, m.registers)
+    if source.component == target.component and m.packed == packed(target.component, layout_of(code, target)):
+        return in_layout(code, target, m.registers)
     if source.component == F32 and target.component in _NARROW:
         return narrowed(code, target, m.registers)
     return in_registers(code, target, [_cast(code, source.component, target.component, p) for p in m.parts(code)])
@@ -144,8 +151,10 @@ _NARROW = {F16: "half", BF16: "bfloat"}
 
 def narrowed(code: FragmentCode, target: CoopMatrix, floats: Sequence[Val]) -> Fragments:
     """A matrix of f16 or bf16 from components of f32, rounded to nearest even by the device (PTX ISA "cvt")."""
-    w, count = code.w, packed(target)
+    w, layout = code.w, layout_of(code, target)
+    count = packed(target.component, layout)
     type = wide(_NARROW[target.component], count)
     pieces = [w.join(floats[first : first + count]) for first in range(0, len(floats), count)]
     rounded = (w.convert("fptrunc", piece, type) for piece in pieces)
-    return Fragments(target, tuple(w.convert("bitcast", one, register_type(target)) for one in rounded))
+    word = register_type(target, layout)
+    return Fragments(target, layout, tuple(w.convert("bitcast", one, word) for one in rounded))
