@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.ir.types import NUMBERS, PARTS
+from girih.ir.types import F32, NUMBERS, PARTS
 from girih.kernels.table import checked
 from girih.kernels.texts import path
 
@@ -92,6 +92,15 @@ def _of_work_groups(
     if sizes is None:
         return None
     return load(gpu_text(name), target, {**checked(name, definitions), **sizes}, order=order)[name]
+
+
+def tile_of_work_groups(target: str | None, type: str) -> dict[str, int]:
+    """The definitions of a tile that suits products of a type with sums in f32; none where the text's do."""
+    from girih.api import resolved_target
+
+    device = resolved_target(target).work_group_tiling
+    number = NUMBERS[str(checked("gemm_work_group", {"type": type})["type"])]
+    return {} if device is None else dict(device.product_by_work_group(number, F32) or {})
 
 
 def gpu_text(name: str) -> Path:

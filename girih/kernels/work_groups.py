@@ -2,14 +2,15 @@
 
 A device lists the sizes of such matrices for each number of work-items (VK_NV_cooperative_matrix2); it refuses others
 when the kernel is loaded for it. On other targets every size computes the same. Sizes that are left out are those of
-the text, which are fast on the GPUs that were measured.
+the text, which are fast on the GPUs that were measured; a product of which all are left out has those that suit a GPU
+with tile programs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import given, loaded_kernel
+from girih.kernels.loading import given, loaded_kernel, tile_of_work_groups
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -35,7 +36,7 @@ def gemm_work_group(
     001 "Cooperative matrix scope".
     """
     stored = type if result is None else result
-    sizes = given(rows=rows, columns=columns, depth=depth, items=items)
+    sizes = given(rows=rows, columns=columns, depth=depth, items=items) or tile_of_work_groups(target, type)
     return loaded_kernel("gemm_work_group", target, order, type=type, result=stored, **sizes)
 
 

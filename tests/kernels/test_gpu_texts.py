@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import girih
 from girih import kernels
 from girih.ir.core import Function
+from girih.ir.types import CoopMatrix
 from girih.kernels.loading import gpu_text
+from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.form import Issue, Settle, walk
 from girih.tile.recognise import tile_kernel
 from girih.tile.simulate.launch import simulate
@@ -166,6 +168,17 @@ def test_gpus_load_them() -> None:
         assert source(kernel) == str(kernels.path("gemm"))
     assert source(kernels.attention(type="f16", headdim=24, target=new)) == str(kernels.path("attention"))
     assert source(kernels.attention(type="f16", headdim=64, keys=64, target=new)) == str(kernels.path("attention"))
+
+
+def test_products_of_work_groups_have_tiles_that_suit_the_device() -> None:
+    def tile(target: str, columns: int | None = None) -> list[tuple[int, int]]:
+        loaded = kernels.gemm_work_group(type="bf16", target=target, columns=columns)
+        factors = (op.result.type for op in loaded.ir.walk() if isinstance(op, CooperativeMatrixLoadTensor))
+        return sorted({factor.shape for factor in factors if isinstance(factor, CoopMatrix)})
+
+    assert tile("cuda:sm_90a") == [(64, 128), (256, 64)]
+    assert tile("cuda:sm_90a", columns=64) == [(32, 128), (64, 32)], "who asks for a size gets the text's others"
+    assert tile("interpreter") == [(32, 128), (128, 32)]
 
 
 def test_sizes_that_are_not_offered_are_refused() -> None:
