@@ -36,6 +36,8 @@ def along_rows(place: PlaceInArgument) -> bool:
 
     Where no stride is known to be 1, they are taken to be where the program has its first mode; a launch sees to it.
     """
+    if place.wound is not None:
+        return place.wound.of_rows
     if place.columns.stride.literal == 1:
         return True
     if place.rows.stride.literal == 1:
@@ -62,11 +64,20 @@ def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[in
     if not swizzle or lines % 8:
         raise _uneven(matrix, shape, span)
     tile = SharedTile(name, matrix.component, lines, neighbours, by_rows, swizzle)
-    dimensions = (inner, outer, *place.others)
+    wound = () if place.wound is None else place.wound.dimensions
+    dimensions = (inner, outer, *wound, *place.others)
     if len(dimensions) > _MOST_DIMENSIONS:
         raise NoTileProgram(f"the tile is one of {len(dimensions)} dimensions, a map has {_MOST_DIMENSIONS}", span)
-    lines_in_box = next(n for n in range(min(lines, MOST_IN_BOX), 0, -1) if lines % n == 0 and n % 8 == 0)
-    box = (tile.panel, lines_in_box, *(1 for _ in place.others))
+    if place.wound is not None:
+        lines_in_box, extents = lines, place.wound.of_lines(lines)
+        if not extents:
+            raise NoTileProgram(f"{lines} lines are no box of {' x '.join(map(str, place.wound.extents))}", span)
+        if max(extents) > MOST_IN_BOX:
+            raise NoTileProgram(f"a box has {max(extents)} elements along a dimension, of {MOST_IN_BOX}", span)
+    else:
+        lines_in_box = next(n for n in range(min(lines, MOST_IN_BOX), 0, -1) if lines % n == 0 and n % 8 == 0)
+        extents = (lines_in_box,)
+    box = (tile.panel, *extents, *(1 for _ in place.others))
     map_ = MapRecipe(
         name, place.parameter, matrix.component, place.offset, tuple(d.size for d in dimensions),
         tuple(d.stride for d in dimensions), box, swizzle,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from girih.ir.core import Op, Value
 from girih.ir.types import ClampMode, CoopMatrix, MemRef, TensorLayoutType, TensorViewType
 from girih.lazy_dataclass import dataclass
@@ -34,11 +37,36 @@ class PlaceDimension:
 
 
 @dataclass(frozen=True, slots=True)
+class WoundDimensions:
+    """Dimensions of a box that rows, or otherwise columns, of a tile go through one after the other.
+
+    `dimensions` are all but the innermost, inner before outer; `extents` are how far the tile goes along each, the
+    innermost one first.
+    """
+
+    of_rows: bool
+    dimensions: tuple[PlaceDimension, ...]
+    extents: tuple[int, ...]
+
+    def of_lines(self, count: int) -> tuple[int, ...]:
+        """How far a box of the first so many goes along each dimension; nothing where they are no box."""
+        found: list[int] = []
+        for extent in self.extents:
+            if count % extent and extent % count:
+                return ()
+            found.append(min(extent, count))
+            count //= found[-1]
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
 class PlaceInArgument:
     """The place of a tile in the argument of a parameter, of which it has one element in each of `others`.
 
-    Component (i, j) is i further along `rows` and j along `columns`. `bounded` says that the program wants zeros, or
-    nothing stored, outside; otherwise being outside is an error.
+    Component (i, j) is i further along `rows` and j along `columns`. Where one of these goes through several dimensions
+    of a box, `wound` has all but the innermost of them: i or j is a number with a digit for each, of which `rows` or
+    `columns` has the lowest. `bounded` says that the program wants zeros, or nothing stored, outside; otherwise being
+    outside is an error.
     """
 
     parameter: int
@@ -47,6 +75,15 @@ class PlaceInArgument:
     columns: PlaceDimension
     others: tuple[PlaceDimension, ...]
     bounded: bool
+    wound: WoundDimensions | None = None
+
+    def moved(self, neighbour: int, line: int) -> tuple[int, ...]:
+        """What is added to the coordinates of a box, innermost first, to be so much further along the tile."""
+        digits: list[int] = []
+        for extent in () if self.wound is None else self.wound.extents[:-1]:
+            digits.append(line % extent)
+            line //= extent
+        return (neighbour, *digits, line, *(0 for _ in self.others))
 
 
 def matrix_of(op: MatrixAccesses) -> CoopMatrix:
@@ -133,15 +170,44 @@ def _tensor(op: TensorAccess, facts: LaunchFacts) -> PlaceInArgument:
     if begin is None or view.modes[0].shift:
         raise NoTileProgram("the launch does not know where the tensor begins", op.span)
     dimensions = _dimensions(layout, view.modes[0], facts, op)
-    order = _order(op.view, layout, facts, op)
     spans = [facts.literal(span) for span in layout.spans]
-    shape = [spans[k] for k in order]
-    if len(order) != 2 or tuple(shape) != matrix.shape:
-        raise NoTileProgram("the tile is not one box of two dimensions of the tensor", op.span)
+    order = _order(op.view, layout, facts, op)
+    rows, columns = _sides(order, spans, matrix, op)
     offset = combined("add", view.offset, combined("mul", begin, view.modes[0].stride))
     bounded = layout.type.clamp_mode is ClampMode.CONSTANT
-    rows, columns = dimensions[order[0]], dimensions[order[1]]
-    return PlaceInArgument(view.parameter, offset, rows, columns, _fixed(view), bounded)
+    fixed = tuple(dimensions[k] for k in order if k not in (*rows, *columns))
+    return PlaceInArgument(
+        view.parameter, offset, dimensions[rows[-1]], dimensions[columns[-1]], (*fixed, *_fixed(view)), bounded,
+        _wound(rows, columns, dimensions, spans),
+    )  # fmt: skip
+
+
+def _sides(
+    order: Sequence[int], spans: Sequence[int | None], matrix: CoopMatrix, op: Op
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dimensions that the rows and the columns of a tile go through, outermost first; one side has only one.
+
+    Left out are those along which the tile has one place, where others are left.
+    """
+    long = tuple(k for k in order if spans[k] != 1)
+    kept = long if len(long) > 1 or len(order) < 2 else tuple(order) if len(order) == 2 else ()
+    for at in range(1, len(kept)):
+        rows, columns = kept[:at], kept[at:]
+        shape = tuple(prod(spans[k] or 0 for k in side) for side in (rows, columns))
+        if shape == matrix.shape and 1 in (len(rows), len(columns)):
+            return rows, columns
+    raise NoTileProgram("the tile is not one box of the tensor, of which one dimension is rows or columns", op.span)
+
+
+def _wound(
+    rows: Sequence[int], columns: Sequence[int], dimensions: Sequence[PlaceDimension], spans: Sequence[int | None]
+) -> WoundDimensions | None:
+    if len(rows) == len(columns) == 1:
+        return None
+    inner_first = (rows if len(rows) > 1 else columns)[::-1]
+    return WoundDimensions(
+        len(rows) > 1, tuple(dimensions[k] for k in inner_first[1:]), tuple(spans[k] or 0 for k in inner_first)
+    )
 
 
 def _layout(value: Value, facts: LaunchFacts, user: Op) -> _KnownLayout:

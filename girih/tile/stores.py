@@ -90,15 +90,18 @@ class Stores:
         except NoTileProgram:
             return False
         by_rows = along_rows(place)
+        apart, *later = (
+            place.moved(*((0, c * rows) if by_rows else (c * rows, 0))) for c in range(1, code.consumers + 1)
+        )
+        if any(begin != tuple(c * n for n in apart) for c, begin in enumerate(later[:-1], 2)):
+            return False
         parts = rows // 64 * (matrix.columns // width)
         stagings = [self._staging(box.tile, turn) for turn in range(min(STAGING_TURNS, parts))]
         name = self._map(box.map)
         at = tuple(code.sum_of(terms, steps) for terms in box.at)
-        rest = (0,) * len(place.others)
-        apart = (0, rows, *rest) if by_rows else (rows, 0, *rest)
         places = [(row, column) for row in range(0, rows, 64) for column in range(0, matrix.columns, width)]
         for number, (row, column) in enumerate(places):
-            moved = (column, row, *rest) if by_rows else (row, column, *rest)
+            moved = place.moved(*((column, row) if by_rows else (row, column)))
             pieces = tuple(
                 replace(one, moved=tuple(a + b for a, b in zip(one.moved, moved, strict=True)))
                 for one in pieces_of(box.tile, box.lines_in_box, len(at))
