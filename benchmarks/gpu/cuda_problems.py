@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from girih.kernels import path
@@ -269,6 +270,31 @@ def weights(rows: int, depth: int, columns: int, goals: tuple[float, float], til
     )  # fmt: skip
 
 
+def convolution(images: int, side: int, channels: int, filters: int, definitions: dict[str, object]) -> CudaProblem:
+    """A convolution of bf16 with filters of 3 x 3 and padding, as a product of windows of images, beside cuDNN."""
+
+    def tensors(torch: Any, seed: int) -> Tensors:
+        x = uniform(torch, seed, images, side, side, channels, type="bfloat16")
+        f = uniform(torch, -1 - seed, 3, 3, filters, channels, type="bfloat16")
+        return x, f, torch.empty(images, side, side, filters, device="cuda", dtype=torch.bfloat16)
+
+    def apart(t: Tensors) -> tuple[Any, Any]:
+        return t[0].permute(0, 3, 1, 2), t[1].permute(2, 3, 0, 1)
+
+    def peers(torch: Any, sets: Sequence[Tensors]) -> dict[str, Call]:
+        torch.backends.cudnn.benchmark = True
+        kept = [(x, f.contiguous(memory_format=torch.channels_last)) for x, f in map(apart, sets)]
+        return {"cuDNN": lambda k: torch.nn.functional.conv2d(*kept[k], padding=1)}
+
+    bytes = 2.0 * (images * side * side * (channels + filters) + 9 * channels * filters)
+    return CudaProblem(
+        f"convolution 3 x 3 bf16 {images} x {side} x {side} x {channels}", Path(__file__).parent / "convolution.tl",
+        dict(definitions), tensors, [("convolution", tuple)], lambda t: t[2],
+        lambda torch, t: torch.nn.functional.conv2d(*(a.float() for a in apart(t)), padding=1).permute(0, 2, 3, 1),
+        2.0**-7, bytes, (0.75, 1.0), True, peers,
+    )  # fmt: skip
+
+
 def _cupy() -> Any | None:
     try:
         import cupy
@@ -296,6 +322,9 @@ PROBLEMS: Sequence[CudaProblem] = (
     weights(28672, 8192, 1, (2.0, 3.4), {"rows": 64, "columns": 16, "depth": 256}),
     weights(28672, 8192, 16, (1.8, 3.0), {"rows": 64, "columns": 16, "depth": 256}),
     weights(28672, 8192, 64, (1.3, 2.0), {"rows": 64, "columns": 64, "depth": 256}),
+    convolution(64, 56, 256, 256, {}),
+    convolution(32, 28, 512, 512, {}),
+    convolution(64, 56, 64, 64, {"filters": 64}),
 )
 QUICK: Sequence[CudaProblem] = (
     softmax(512, 1000),
@@ -308,4 +337,5 @@ QUICK: Sequence[CudaProblem] = (
     scan(2**18 + 5),
     histogram(2**20 + 7),
     weights(200, 320, 24, (2.0, 3.4), {"rows": 64, "columns": 16, "depth": 64}),
+    convolution(2, 20, 72, 136, {}),
 )
