@@ -61,4 +61,4 @@ def test_most_matrices_are_fragments() -> None:
     for path in FILES[::5]:
         for name in names(path):
             for remark in kernel(path, name).remarks.diagnostics():
-                assert "complex" in remark.message
+                assert remark.code == "cuda.flat" or "complex" in remark.message
