@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from girih.kernels.loading import (
     attention_of_work_groups,
     attention_tile_for,
+    column_kernel,
     loaded_kernel,
     loaded_program,
     product_of_work_groups,
@@ -250,31 +251,32 @@ def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", ta
     return loaded_kernel("gemv", target, order, type=type, transpose_a=transpose_a)
 
 
-def softmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
+def softmax(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
     """B[:, j] = softmax(A[:, j]): `kernel(A, B)`.
 
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
-    gives zeros.
+    gives zeros. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read once.
     """
-    return loaded_kernel("softmax", target, order, type=type, accumulator=accumulator_of("softmax", type, None))
+    return column_kernel("softmax", target, order, type, length)
 
 
-def layernorm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
+def layernorm(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma (X[:, j] - mean) / sqrt(variance + epsilon) + beta: `kernel(X, gamma, beta, epsilon, Y)`.
 
     X and Y are N x columns, gamma and beta have N elements, of a floating type; epsilon and sums are f64 for f64, else
-    f32. Grid: columns.
+    f32. Grid: columns. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read
+    once.
     """
-    return loaded_kernel("layernorm", target, order, type=type, accumulator=accumulator_of("layernorm", type, None))
+    return column_kernel("layernorm", target, order, type, length)
 
 
-def rms_norm(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
+def rms_norm(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
     """Y[:, j] = gamma X[:, j] / sqrt(mean of squares + epsilon): `kernel(X, gamma, epsilon, Y)`.
 
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
-    columns.
+    columns. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read once.
     """
-    return loaded_kernel("rms_norm", target, order, type=type, accumulator=accumulator_of("rms_norm", type, None))
+    return column_kernel("rms_norm", target, order, type, length)
 
 
 def argmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:

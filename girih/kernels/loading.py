@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from girih.ir.types import F32, NUMBERS, PARTS
-from girih.kernels.table import checked
+from girih.kernels.table import checked, is_whole
 from girih.kernels.texts import path
 
 if TYPE_CHECKING:
@@ -82,6 +82,23 @@ def attention_of_work_groups(
     device = resolved_target(target).work_group_tiling
     sizes = None if device is None else device.attention_by_work_group(number, length)
     return _of_work_groups("attention", target, order, sizes, type=type, headdim=headdim, **definitions)
+
+
+def column_kernel(name: str, target: str | None, order: Order, type: str, length: int | None) -> Kernel:
+    """A kernel that takes a column for each work-group; with the length of columns, one that keeps them in registers.
+
+    That is so on targets which have such a one. Raises `ValueError` for what is not offered.
+    """
+    from girih.api import resolved_target
+
+    sums = "f64" if type == "f64" else "f32"
+    definitions = checked(name, {"type": type, "accumulator": sums})
+    if length is not None and (not is_whole(length) or length < 1):
+        raise ValueError(f"{name}: length is {length!r}; it must be a whole number from 1")
+    device = resolved_target(target).work_group_tiling
+    sizes = None if device is None or length is None else device.column_by_work_group(NUMBERS[sums], int(length))
+    found = _of_work_groups(name, target, order, sizes, **definitions)
+    return loaded_kernel(name, target, order, **definitions) if found is None else found
 
 
 def _of_work_groups(

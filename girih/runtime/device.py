@@ -172,6 +172,9 @@ class WorkGroupTilingDevice(TilingDevice, Protocol):
     def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
         """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
 
+    def column_by_work_group(self, accumulator: Number, length: int) -> Mapping[str, int] | None:
+        """The definitions of a column that a work-group holds in registers; None for one that is too long."""
+
 
 class AddressedBuffer(Protocol):
     """Memory of a device that has an address there as long as this object lives."""

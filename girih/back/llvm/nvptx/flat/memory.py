@@ -119,12 +119,14 @@ def _chosen(
 def _apart(code: OneLaneCode) -> Iterator[None]:
     """A context for code that goes component by component, whose places and conditions no other code shares.
 
-    What is computed once for several matrices would take a register for each component all the way between them.
+    What is computed once for several matrices would take a register for each component all the way between them. And
+    loads at the end of both ways would become one, which knows nothing of the alignment that one way asked for.
     """
     thread = code.thread
     code.thread = code.w.effect("i64", f'call i64 asm sideeffect "", "=l,0"({thread}) nounwind')
     yield
     code.thread = thread
+    code.w.line('call void asm sideeffect "", ""() nounwind')
 
 
 @LOWERINGS.of(CooperativeMatrixLoad)
