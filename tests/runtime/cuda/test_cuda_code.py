@@ -240,6 +240,16 @@ def test_logs_without_the_kernel_say_nothing() -> None:
     )
 
 
+def test_products_that_wait_are_remarked() -> None:
+    """What assemblers say of asynchronous products, before the kernel's own lines or behind them."""
+    says = "ptxas info    : (C7509) Potential Performance Loss: wgmma instructions are serialized due to calls"
+    found = KernelResources.in_log(f"{says}\nCompiling entry function 'f' for 'sm_90a'\nUsed 168 registers", "f")
+    assert found == KernelResources(168, loss="C7509: wgmma instructions are serialized due to calls")
+    words = found.remark(ARCHITECTURES["sm_90a"], 384, 1024)
+    assert "loses speed (C7509: wgmma" in words.message and "ptxas" in words.hint
+    assert "loses speed" not in KernelResources(168).remark(ARCHITECTURES["sm_90a"], 384, 1024).message
+
+
 def test_machine_code_is_shown(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shower = tmp_path / "nvdisasm"
     shower.write_text('#!/bin/sh\nfor last; do :; done\necho "shown with $1"; head -c 10 "$last"\n')

@@ -11,6 +11,7 @@ from girih.lazy_dataclass import dataclass
 _ENTRY = "Compiling entry function '{}'"
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_LOSS = re.compile(r"\((C75\d\d)\) Potential Performance Loss: ([^\n]*)")
 _WARP = 32
 _REGISTERS_AT_ONCE = 256
 """The registers of a warp are a multiple of this (CUDA programming guide, "Technical Specifications")."""
@@ -20,12 +21,16 @@ _RESERVED_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """What a thread of a kernel takes: registers, bytes of its stack, bytes that are stored and loaded as spills."""
+    """What a thread of a kernel takes: registers, bytes of its stack, bytes that are stored and loaded as spills.
+
+    `loss` is why asynchronous products are slower than they could be, as the assembler says it; empty for all others.
+    """
 
     registers: int
     stack_bytes: int = 0
     spill_stores: int = 0
     spill_loads: int = 0
+    loss: str = ""
 
     @staticmethod
     def in_log(log: str, entry: str) -> KernelResources | None:
@@ -34,7 +39,9 @@ class KernelResources:
         registers, spills = _REGISTERS.search(text), _SPILLS.search(text)
         if not found or registers is None:
             return None
-        return KernelResources(int(registers[1]), *(map(int, spills.groups()) if spills else ()))
+        stack, stores, loads = map(int, spills.groups()) if spills else (0, 0, 0)
+        losses = dict.fromkeys(f"{code}: {words.strip()}" for code, words in _LOSS.findall(log))
+        return KernelResources(int(registers[1]), stack, stores, loads, "; ".join(losses))
 
     def work_groups(self, architecture: NvidiaArchitecture, threads: int, shared_bytes: int) -> int:
         """How many work-groups a multiprocessor has at a time, by what it has of everything."""
@@ -60,5 +67,8 @@ class KernelResources:
             f"{count} work-groups, {warps} of {architecture.warps} warps, are on a multiprocessor of "
             f"{architecture.name} at a time"
         )
+        if self.loss:
+            hint = "put ptxas of NVIDIA's toolkit on the path: it assembles the kernel as a whole"
+            return RemarkWords("resources", f"{message}; the assembler loses speed ({self.loss})", hint)
         hint = "fewer live values, a smaller work-group or less local memory let more be there at a time"
         return RemarkWords("resources", message, hint)
