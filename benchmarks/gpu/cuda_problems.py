@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from girih.kernels import path
+from girih.kernels.loading import gpu_text
 
 Tensors = Sequence[Any]
 Call = Callable[[int], object]
@@ -123,6 +124,52 @@ def batched(type: str, m: int, n: int, k: int, goals: tuple[float, float]) -> Cu
         [("gemm_batched_nn", lambda t: (1.0, t[0], t[1], 0.0, t[2]))], lambda t: t[2],
         lambda torch, t: torch.bmm(t[1].float(), t[0].float()), 2.0**-7 if type == "bf16" else 1e-5, float(per * count),
         goals, False, peers,
+    )  # fmt: skip
+
+
+def tile_product(n: int, goals: tuple[float, float] = (0.95, 1.05)) -> CudaProblem:
+    """One large product as a tile program, against cuBLAS."""
+
+    def tensors(torch: Any, seed: int) -> Tensors:
+        a, b = (uniform(torch, one, n, n, type="bfloat16") for one in (seed, -1 - seed))
+        return a, b, torch.empty_like(a), torch.empty_like(a)
+
+    return CudaProblem(
+        f"tile product bf16 {n}", path("gemm_work_group"),
+        {"type": "bf16", "result": "bf16", "rows": 256, "columns": 128, "depth": 64, "items": 256}, tensors,
+        [("gemm_work_group", lambda t: tuple(t[:3]))], lambda t: t[2], lambda torch, t: t[1].float() @ t[0].float(),
+        2.0**-7, 6.0 * n * n, goals, True,
+        lambda torch, sets: {"cuBLAS": lambda k: torch.mm(sets[k][1], sets[k][0], out=sets[k][3])},
+    )  # fmt: skip
+
+
+def tile_attention(
+    length: int, headdim: int, *, causal: bool = False, goals: tuple[float, float] = (0.9, 1.05)
+) -> CudaProblem:
+    """Attention of 16 heads as a tile program, against cuDNN."""
+    heads = 16
+
+    def tensors(torch: Any, seed: int) -> Tensors:
+        q, k, v = (2 * uniform(torch, 3 * seed + one, heads, length, headdim, type="bfloat16") for one in range(3))
+        return q, k, v, torch.empty_like(q)
+
+    def attended(torch: Any, t: Sequence[Any]) -> Any:
+        q, k, v = (one[None] for one in t[:3])
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)[0]
+
+    def peer(torch: Any, t: Sequence[Any]) -> Any:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return attended(torch, t)
+
+    return CudaProblem(
+        f"tile attention bf16 {headdim} x {length}{' causal' if causal else ''}", gpu_text("attention"),
+        {"type": "bf16", "headdim": headdim, "queries": 128, "keys": 128, "causal": causal, "fast": True},
+        tensors,
+        [("attention", lambda t: (*t, headdim**-0.5))], lambda t: t[3],
+        lambda torch, t: attended(torch, [one.float() for one in t[:3]]), 2.0**-5, 8.0 * headdim * length * heads,
+        goals, True, lambda torch, sets: {"cuDNN": lambda k: peer(torch, sets[k])},
     )  # fmt: skip
 
 
@@ -313,6 +360,10 @@ PROBLEMS: Sequence[CudaProblem] = (
     batched("bf16", 8, 8, 8, (2000, 3600)),
     batched("bf16", 16, 16, 16, (2600, 3700)),
     batched("bf16", 32, 32, 32, (2800, 3800)),
+    *(tile_product(n) for n in (4096, 8192, 16384)),
+    *(tile_attention(length, 128) for length in (4096, 8192)),
+    tile_attention(4096, 64, goals=(0.8, 1.0)),
+    *(tile_attention(length, 128, causal=True, goals=(0.85, 1.05)) for length in (4096, 8192)),
     axpby(2**26),
     transpose(8192, 8192),
     stencil(512),
@@ -330,6 +381,8 @@ QUICK: Sequence[CudaProblem] = (
     softmax(512, 1000),
     batched("f32", 8, 8, 8, (3000, 3800)),
     batched("bf16", 16, 16, 16, (2600, 3700)),
+    tile_product(1032),
+    tile_attention(1000, 64),
     axpby(2**20 + 3),
     transpose(1000, 520),
     stencil(72),
