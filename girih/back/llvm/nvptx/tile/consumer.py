@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 
@@ -18,6 +19,7 @@ from girih.lazy_dataclass import dataclass
 from girih.tile.form import (
     Assign,
     Await,
+    Choose,
     Combine,
     Componentwise,
     Compute,
@@ -90,12 +92,24 @@ class Consumer(TileRole):
         return w.when(w.compare("eq", thread, word(0)))
 
     def steps(self, steps: Steps) -> None:
-        """Write some steps; what is computed at the end of the body is computed part by part, as it is stored."""
-        if steps is not self.code.kernel.consumers.body:
+        """Write some steps; what is computed at the end of the body is computed part by part, as it is stored.
+
+        A branch at the end of the body has the end of it at the end of both its sides. What sides and loops consist of
+        that only compute is computed component by component at their ends.
+        """
+        last, self.last = self.last or steps is self.code.kernel.consumers.body, False
+        self.ends_here = False
+        if not last:
+            self.ends_here = all(isinstance(step, _AT_END) for step in steps)
             TileRole.steps(self, steps)
+            self.ends_here = False
+            return
+        if steps and isinstance(steps[-1], Choose):
+            self.steps(steps[:-1])
+            self.last = True
+            TileRole.steps(self, steps[-1:])
             return
         end = next((k for k in range(len(steps), 0, -1) if not isinstance(steps[k - 1], _AT_END)), 0)
-        self.ends_here = False
         TileRole.steps(self, steps[:end])
         self.ends_here = True
         TileRole.steps(self, steps[end:])
@@ -188,11 +202,20 @@ class Consumer(TileRole):
 
     # --- matrices ------------------------------------------------------------------------
 
-    def _set(self, name: str, rule: RegisterRule, ahead: int = 0) -> None:
+    def _load_but_for(self, source: str) -> None:
+        """Load what was to be loaded later, before memory is written; what is stored itself is loaded in time."""
+        stored = self.registers[source]
+        needed = stored.all() if isinstance(stored, DeferredRegisters) else []
+        for held in self.registers.values():
+            for one in held.all() if isinstance(held, DeferredRegisters) else []:
+                if one.ahead and one not in needed:
+                    tuple(one)
+
+    def _set(self, name: str, rule: RegisterRule, operands: Sequence[str] = (), ahead: int = 0) -> None:
         """Set registers: at once, or, behind the last products, loops and branches, where they are used."""
         count = self.code.share(name).registers
         if self.ends_here:
-            self.registers[name] = DeferredRegisters(rule, count, ahead)
+            self.registers[name] = DeferredRegisters(rule, count, ahead, tuple(self.registers[one] for one in operands))
         else:
             self.registers[name] = tuple(rule(number) for number in range(count))
 
@@ -204,17 +227,18 @@ class Consumer(TileRole):
         match step:
             case Componentwise(op, result, operands):
                 held = [self._held(name) for name in operands]
-                self._set(result, components.computed(code, op, code.share(result), held))
+                self._set(result, components.computed(code, op, code.share(result), held), operands)
             case Combine(op, result, source):
                 with code.checking(checks=True):
                     self.registers[result] = components.combined(code, op, code.share(result), self._held(source))
             case Assign(result, source):
-                self._set(result, components.converted(code, code.share(result), self._held(source)))
+                self._set(result, components.converted(code, code.share(result), self._held(source)), (source,))
             case Fetch(result, op):
                 assert isinstance(op, memory.TileAccess)
                 self._set(result, memory.fetched(code, op, code.share(result)), ahead=_LOADED_AHEAD)
             case Deliver(source, op):
                 assert isinstance(op, memory.TileAccess)
+                self._load_but_for(source)
                 memory.deliver(code, op, self._held(source))
             case _:
                 TileRole.step(self, step)
@@ -249,6 +273,7 @@ class Consumer(TileRole):
                     self.ptx.meet(self._own_barrier(), WARPGROUP)
             case Stage(name, source, row, column):
                 tile, (lane, warp) = self.code.kernel.staging(name).tile, lane_and_warp(self.code)
+                self._load_but_for(source)
                 held = self._held(source)
                 StagedPart(self.code, tile, self._staging(name), held, row, column, lane, warp).write()
                 self.ptx.show_writes()

@@ -158,16 +158,28 @@ def component(w: Writer, features: Features, share: ThreadShare, registers: Sequ
 class DeferredRegisters(Sequence[Val]):
     """Registers that are computed where they are used first, so that few of them are alive at a time.
 
-    With each, those that follow are, `ahead` of them: what is loaded takes a while to come.
+    With each, those that follow are, `ahead` of them: what is loaded takes a while to come. `sources` are the registers
+    that they are computed from.
     """
 
     compute: Callable[[int], Val]
     length: int
     ahead: int = 0
+    sources: tuple[Sequence[Val], ...] = ()
     found: dict[int, Val] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.length
+
+    def all(self) -> list[DeferredRegisters]:
+        """These registers, and those that they are computed from, as far as they are deferred, too."""
+        found, rest = list[DeferredRegisters](), [self]
+        while rest:
+            one = rest.pop()
+            if one not in found:
+                found.append(one)
+                rest += [source for source in one.sources if isinstance(source, DeferredRegisters)]
+        return found
 
     @overload
     def __getitem__(self, place: int) -> Val: ...

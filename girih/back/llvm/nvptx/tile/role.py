@@ -43,6 +43,8 @@ class TileRole:
     collective: frozenset[Op]
     """The instructions outside of `parallel`."""
     registers: dict[str, Sequence[Val]] = field(default_factory=dict)
+    last: bool = False
+    """Whether nothing comes behind the steps that are written next."""
     known: Known = field(default_factory=Known)
 
     @property
@@ -190,7 +192,7 @@ class TileRole:
             self.code.set(value, uniform(scalar_type(value.type), *parts))
 
     def _choose(self, step: Choose) -> None:
-        condition = self.scalar(step.condition).part
+        condition, last = self.scalar(step.condition).part, self.last
         if condition.literal is not None:
             self.steps(step.then if condition.literal else step.otherwise)
             for one in step.results:
@@ -199,11 +201,12 @@ class TileRole:
         known = after(step, self.known)
         made = certain(step.then) & certain(step.otherwise)
         names = self._changed((step,), Known(groups=(*self.known.groups, *known.groups)))
-        names += sorted(made - self.registers.keys())
+        names = [] if last else [*names, *sorted(made - self.registers.keys())]
         before = self.known, dict(self.rings), dict(self.registers)
 
         def side(steps: Steps, results: Sequence[Value]) -> list[Val]:
             self.known, self.rings, self.registers = before[0], dict(before[1]), dict(before[2])
+            self.last = last
             self.steps(steps)
             return [*(part for one in results for part in self.scalar(one).parts), *self._state(names, known)]
 
