@@ -68,8 +68,17 @@ SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (24, 240), 3: (32, 160
 """The registers of a thread of the producer and of a consumer, by the number of consumers (PTX ISA, "setmaxnreg").
 
 A CTA has 65536 of them for all its threads; they are given out in multiples of 8, and a thread may use 255 of 256.
-Where threads begin, each has 65536 / threads, rounded down to a multiple of 8.
+Where threads begin, each has 65536 / threads, rounded down to a multiple of 8; the CTA never has more than all of these
+together, and who asks for more waits for ever.
 """
+
+
+def consumer_share(producer: int, consumers: int) -> int:
+    """The registers of a thread of a consumer where one of a single producer's has so many."""
+    warpgroups = 1 + consumers
+    at_begin = 65536 // (128 * warpgroups) // 8 * 8
+    return min(256, (at_begin * warpgroups - producer) // consumers // 8 * 8)
+
 
 BUSY_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
 """The same where the producer's threads gather tiles, or have checks to make: with fewer they would spill."""

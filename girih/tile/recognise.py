@@ -18,6 +18,7 @@ from girih.tile.budget import (
     MOST_SHARED_BYTES,
     SHARES,
     TIGHT_SHARES,
+    consumer_share,
     shared_layout,
 )
 from girih.tile.form import (
@@ -139,7 +140,7 @@ def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed
     sources = [copy.op for copy in gathered if isinstance(copy, Gather)]
     asked = hints.get("producer_registers")
     if isinstance(asked, int):
-        return 1, asked, min(256, (65536 // 128 - asked) // consumers // 8 * 8)
+        return 1, asked, consumer_share(asked, consumers)
     if any(isinstance(op, CooperativeMatrixLoadTensor) and op.body is not None for op in sources):
         for (producers, count), (mine, theirs) in DECODING_SHARES.items():
             if count == consumers and needed <= theirs:
@@ -150,7 +151,7 @@ def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed
         checks = any(isinstance(step, Verify) for step in walk(producer))
         ways = (BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)
         return 1, *next((way[consumers] for way in ways if min(way[consumers][1], 255) >= needed), SHARES[consumers])
-    return 1, 24, min(256, (65536 // 128 - 24) // consumers // 8 * 8)
+    return 1, 24, consumer_share(24, consumers)
 
 
 def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...] | None:

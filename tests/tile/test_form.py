@@ -10,7 +10,15 @@ import pytest
 from girih.addressing.tensor_map.model import TensorMap
 from girih.ir.types import BF16, F32, I8, Number
 from girih.tile.amounts import Amount, combined, number
-from girih.tile.budget import MOST_SHARED_BYTES, layout_of, registers_of
+from girih.tile.budget import (
+    BUSY_SHARES,
+    MOST_SHARED_BYTES,
+    SHARES,
+    TIGHT_SHARES,
+    consumer_share,
+    layout_of,
+    registers_of,
+)
 from girih.tile.form import Registers, SharedTile, Spread, Supply, walk
 from girih.tile.show import show
 from tests.conftest import Golden
@@ -102,3 +110,11 @@ def test_what_changes_nothing_is_left_out() -> None:
 def test_what_is_no_amount_is_refused(plain: object) -> None:
     with pytest.raises(ValueError, match="no amount"):
         Amount.of_plain(plain)
+
+
+def test_registers_are_those_of_the_cta() -> None:
+    """What warpgroups have together is no more than where they begin: who asks for more waits for ever."""
+    assert [consumer_share(64, n) for n in (1, 2, 3)] == [256, 216, 144]
+    for shares in (SHARES, BUSY_SHARES, TIGHT_SHARES):
+        for consumers, (mine, theirs) in shares.items():
+            assert theirs <= consumer_share(mine, consumers), (consumers, mine, theirs)

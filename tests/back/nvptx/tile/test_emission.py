@@ -114,4 +114,4 @@ def test_why_a_kernel_is_no_tile_program() -> None:
     made = compile_kernel(function_of(product(rows=96)), HOPPER, variant=TILE)
     (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
     assert "96 rows" in remark.message and remark.hint
-    assert not made.recipes and "mma" not in made.ptx
+    assert not made.recipes and "wgmma" not in made.ptx
