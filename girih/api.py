@@ -263,20 +263,8 @@ class Kernel:
     _options: Mapping[str, object] = field(default_factory=dict, hash=False)
     _own_grid: ArgumentGrid | None = field(default=None, repr=False, compare=False)
     _on_grids: dict[object, Kernel] = field(default_factory=dict, init=False, repr=False, compare=False)
-    __call__: Callable[..., None] = field(init=False, repr=False, compare=False)
-    """Launch the kernel on its grid and wait for it; arrays are changed in place.
-
-    On arrays of a device alone the call returns at once, and `synchronize` waits. The grid is the one that was chosen
-    by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one argument, by position or by name (003
-    "Types"): a number for a scalar, an array whose axes are the modes for a memref, a list of arrays or a `girih.Group`
-    for a group. Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found
-    while it ran. After a `KernelError` the interpreter leaves all arrays as they were; compiled code leaves what it had
-    written.
-    """
-
-    def __post_init__(self) -> None:
-        # Launches that are alike may be machine code's, with no code of Python in between.
-        object.__setattr__(self, "__call__", self._launch)
+    _entry: Callable[..., object] | bool | None = field(default=None, init=False, repr=False, compare=False)
+    """What makes launches that are alike, with machine code; None as long as there is none, False where none may be."""
 
     @staticmethod
     def of(function: Function, executor: Executor, resolved: ResolvedTarget) -> Kernel:
@@ -368,8 +356,19 @@ class Kernel:
         chosen = launch_options(self.resolved.row, {**self._options, **options})
         return replace(self, executor=self.executor.with_options(chosen), _options=chosen)
 
-    def _launch(self, /, *arguments: object, **named: object) -> None:
-        """Launch the kernel, by Python."""
+    def __call__(self, /, *arguments: object, **named: object) -> None:
+        """Launch the kernel on its grid and wait for it; arrays are changed in place.
+
+        On arrays of a device alone the call returns at once, and `synchronize` waits. The grid is the one that was
+        chosen by `kernel[grid]`, otherwise the kernel's own. Each parameter gets one argument, by position or by name
+        (003 "Types"): a number for a scalar, an array whose axes are the modes for a memref, a list of arrays or a
+        `girih.Group` for a group. Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for
+        what was found while it ran. After one the interpreter leaves all arrays as they were; compiled code leaves what
+        it had written.
+        """
+        if callable(entry := self._entry):
+            entry(*arguments, **named)
+            return
         if named:
             arguments = self._in_order(arguments, named)
         grid = self.grid
@@ -379,10 +378,11 @@ class Kernel:
         result = self.executor.call(grid, *arguments)
         if result is None:
             return
-        if isinstance(result, QuickLaunches):
-            object.__setattr__(self, "__call__", result.entry(self.grid, self._launch))
-        else:
+        if not isinstance(result, QuickLaunches):
             self.executor.settle(result, grid, arguments)
+        elif entry is None:  # What no plan suits goes to another object: none refers to itself, so code goes with it.
+            object.__setattr__(slow := replace(self), "_entry", False)
+            object.__setattr__(self, "_entry", result.entry(self.grid, slow))
 
     def _grid_of(self, arguments: tuple[object, ...]) -> tuple[int, int, int]:
         """The kernel's own grid for one argument of each parameter. Raises `LaunchError`."""
@@ -512,7 +512,7 @@ class ShaderKernel(Kernel):
 
         return ShaderKernel(translated.function, executor, resolved, shader=ShaderCall(translated))
 
-    def _launch(self, /, *arguments: object, **named: object) -> None:
+    def __call__(self, /, *arguments: object, **named: object) -> None:
         """Launch the shader on its grid and wait for it; buffers are changed in place.
 
         The arguments are `bindings`, a mapping from (set, binding) to an array, and `push_constants`, bytes; and for

@@ -214,7 +214,7 @@ def pytest_configure() -> None:
     sizes: dict[int, int] = {}
 
     def linked(object: bytes, symbols: Iterable[str]) -> Linked:
-        return Elsewhere(dict.fromkeys(symbols, 0), None)
+        return Elsewhere(dict.fromkeys(symbols, 0), -1)
 
     def printed(function: Function) -> PrintRecords:
         records = PrintRecords(function)

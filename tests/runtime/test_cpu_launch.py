@@ -443,6 +443,33 @@ def test_threads_that_load_launch_and_drop_kernels(allocator: str) -> None:
     assert output(LOADS_AND_DROPS, GIRIH_NUM_THREADS="2", PYTHONMALLOC=allocator) == "fine"
 
 
+def test_kernels_in_cycles_go_when_garbage_is_collected() -> None:
+    """Their code is unloaded then, which may be in the middle of compiling another kernel, in any thread."""
+    held = "        made = girih.loads(text)[name]\n        held = [made, np.zeros(3, np.int64)]\n"
+    held += "        held.append(held)\n"
+    text = LOADS_AND_DROPS.replace(
+        "        girih.loads(text)[name][2](np.zeros(3, np.int64))\n", held + "        made(held[1])\n"
+    )
+    assert text != LOADS_AND_DROPS
+    text = "import gc\ngc.set_threshold(50)" + text
+    assert output(text, GIRIH_NUM_THREADS="2", PYTHONMALLOC="debug") == "fine"
+
+
+def test_a_kernel_that_nobody_has_is_gone_at_once() -> None:
+    """No kernel refers to itself, so that its code does not wait for the collector of garbage."""
+    text = """
+import gc
+from girih.runtime.compiled import jit
+gc.disable()
+program = girih.loads("func @f(%A: memref<i64x?>) {}")
+program["f"][2](np.zeros(3, np.int64))
+before = len(jit._KEPT)
+del program
+print(before - len(jit._KEPT))
+"""
+    assert int(output(text)) >= 1
+
+
 def test_the_definition_of_a_function_lives_as_long_as_the_function() -> None:
     """PyCFunctionObject refers to its PyMethodDef, whose flags are the word at 16, until it has gone."""
     text = """

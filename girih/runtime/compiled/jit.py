@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from girih.back.llvm.assemble.assembler import LLVM, llvm
@@ -21,8 +22,14 @@ from girih.lazy_dataclass import dataclass
 
 __all__ = ["Linked", "for_debuggers", "is_exported", "keep_forever", "link"]
 
+_KEPT: dict[int, Any] = {}
+"""The trackers of code that is needed, by number. Kept here, none is ever part of a cycle of garbage, in which it would
+unload its code by itself, in the middle of whatever the thread is doing."""
+
 _GONE: list[Any] = []
 """Code that is no longer needed, until the next thread that may use LLVM unloads it."""
+
+_NUMBERS = count()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,15 +37,23 @@ class Linked:
     """Code in memory, and the addresses of its functions. It is unloaded when this object goes."""
 
     addresses: dict[str, int]
-    tracker: Any
+    number: int
+
+    @staticmethod
+    def of(names: Iterable[str], tracker: Any) -> Linked:
+        """The code that a tracker of LLVM keeps, with some of its functions."""
+        addresses, number = {name: int(tracker[name]) for name in names}, next(_NUMBERS)
+        _KEPT[number] = tracker
+        return Linked(addresses, number)
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
         # At the end of the process the globals of modules go before this object may.
         if finalizing():
             return
-        # A thread that uses LLVM now may wait for this one, which must therefore not wait.
-        _GONE.append(self.tracker)
-        if LLVM.acquire(blocking=False):
+        # A thread that uses LLVM now may wait for this one, which must therefore not wait. It may also be this one,
+        # where garbage is collected: then LLVM is in the middle of something.
+        _GONE.append(_KEPT.pop(self.number))
+        if not LLVM._is_owned() and LLVM.acquire(blocking=False):  # type: ignore[attr-defined]
             _unload()
             LLVM.release()
 
@@ -110,7 +125,7 @@ def _linked(object: bytes, names: list[str]) -> Linked:
     except RuntimeError as error:
         reason = _missing(object) or str(error).strip()
         raise InternalError(f"machine code cannot be linked: {reason}") from None
-    linked = Linked({name: int(tracker[name]) for name in names}, tracker)
+    linked = Linked.of(names, tracker)
     if os.environ.get("GIRIH_PERF_MAP") == "1":
         _write_perf_map(object, linked)
     return linked

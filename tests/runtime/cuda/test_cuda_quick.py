@@ -539,7 +539,7 @@ def test_a_kernel_is_machine_code(counted: Counted, calls: list[Any], grid: str,
         assert content(data).tolist() == [number] * 3
     assert counted.by_python == 2 and len(calls) == (2 if alone else 6)
     assert {one for one, *_ in counted.fake.launches} == {(3, 1, 1)}
-    assert isinstance(launch.__call__, BuiltinFunctionType)
+    assert isinstance(launch._entry, BuiltinFunctionType)
 
 
 def test_a_kernel_on_a_grid_is_machine_code(counted: Counted, calls: list[Any]) -> None:
