@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.one_lane.code import OneLaneCode
-from girih.back.llvm.lower.one_lane.matrix.elementwise import check_second
-from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, Parts, matrix_type, together, zero_parts
+from girih.back.llvm.lower.one_lane.matrix.held import Parts, matrix_type, together, zero_parts
+from girih.back.llvm.lower.one_lane.matrix.pointwise import Compute, elementwise, pointwise
 from girih.back.llvm.lower.one_lane.matrix.regions import agreed_outside, called, number_of
-from girih.back.llvm.numbers import arith, casts
+from girih.back.llvm.numbers import casts
 from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.flat.held import (
     FlatCarrier,
@@ -23,82 +23,29 @@ from girih.back.llvm.nvptx.flat.held import (
     narrows,
 )
 from girih.back.llvm.nvptx.flat.layout import FlatLayout
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ir.types import I32, CoopMatrix
-from girih.ops.tile import TILE_LANGUAGE
-from girih.ops.tile.arith import Binary, Cast, Constant, Unary
-from girih.ops.tile.coopmatrix import CooperativeMatrixConstruct, CooperativeMatrixScale
+from girih.ops.tile.arith import Cast
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 
-LOWERINGS = Lowerings[OneLaneCode]()
+
+def in_flat(code: OneLaneCode, op: Op, operands: Sequence[Value], compute: Compute) -> FlatMatrix:
+    """The only result of an instruction, component by component."""
+    type = matrix_type(op.results[0])
+    matrices, layout = [flat(code, value) for value in operands], layout_of(code, type)
+    parts = [compute(integer(number), [m.part(code, number) for m in matrices]) for number in range(layout.components)]
+    return in_registers(code, type, layout, parts)
+
+
+def _exists(code: OneLaneCode, type: CoopMatrix, component: Val) -> Val | None:
+    assert component.literal is not None
+    return layout_of(code, type).position(code, component.literal).exists
+
+
+LOWERINGS = pointwise(in_flat, _exists)
 """The lowerings of this file."""
 
 LOWERINGS.carry(FlatCarrier, CoopMatrix)
-
-Compute = Callable[[int, list[Parts]], Parts]
-"""A component of the result from its number, and the operands' components of that number."""
-
-
-def elementwise(code: OneLaneCode, result: Value, operands: Sequence[Value], compute: Compute) -> None:
-    """Give a value the components that are computed from those of the same number."""
-    type = matrix_type(result)
-    held = [code.env[value] for value in operands]
-    if all(isinstance(one, EqualComponents) for one in held):
-        code.set(result, EqualComponents(type, compute(0, [one.parts for one in held])))
-        return
-    matrices, layout = [flat(code, value) for value in operands], layout_of(code, type)
-    parts = [compute(number, [m.part(code, number) for m in matrices]) for number in range(layout.components)]
-    code.set(result, in_registers(code, type, layout, parts))
-
-
-@LOWERINGS.of(*TILE_LANGUAGE.family(Binary), giving=CoopMatrix)
-def binary(code: OneLaneCode, op: Binary) -> None:
-    """Component by component (003 "Arithmetic (binary)")."""
-    mnemonic, type = op.spec.mnemonic, matrix_type(op.a)
-    checked = type.component.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
-    layout = layout_of(code, type)
-
-    def compute(number: int, parts: list[Parts]) -> Parts:
-        if checked:
-            check_second(code, op, layout.position(code, number).exists, parts[1][0])
-        return arith.binary(code.w, code.features, mnemonic, type.component, parts[0], parts[1], contract=code.contract)
-
-    elementwise(code, op.result, (op.a, op.b), compute)
-
-
-@LOWERINGS.of(*TILE_LANGUAGE.family(Unary), giving=CoopMatrix)
-def unary(code: OneLaneCode, op: Unary) -> None:
-    """Component by component (003 "Arithmetic (unary)")."""
-    mnemonic, type = op.spec.mnemonic, matrix_type(op.a).component
-    elementwise(code, op.result, (op.a,), lambda _, parts: arith.unary(code.w, code.features, mnemonic, type, parts[0]))
-
-
-@LOWERINGS.of(Constant, giving=CoopMatrix)
-def constant(code: OneLaneCode, op: Constant) -> None:
-    """The matrix whose components are all one constant (003 "Constant")."""
-    type = matrix_type(op.result)
-    code.set(op.result, EqualComponents(type, arith.constant(type.component, op.value)))
-
-
-@LOWERINGS.of(CooperativeMatrixConstruct)
-def construct(code: OneLaneCode, op: CooperativeMatrixConstruct) -> None:
-    """The matrix whose components are all one number."""
-    type = matrix_type(op.result)
-    together(code, op, type)
-    code.set(op.result, EqualComponents(type, code.agreed(op, "a", code.scalar(op.a))))
-
-
-@LOWERINGS.of(CooperativeMatrixScale)
-def scale(code: OneLaneCode, op: CooperativeMatrixScale) -> None:
-    """A number times a matrix."""
-    type = matrix_type(op.result)
-    together(code, op, type)
-    number = code.agreed(op, "a", code.scalar(op.a))
-
-    def compute(_: int, parts: list[Parts]) -> Parts:
-        return arith.binary(code.w, code.features, "mul", type.component, number, parts[0], contract=code.contract)
-
-    elementwise(code, op.result, (op.matrix,), compute)
 
 
 @LOWERINGS.of(Cast, giving=CoopMatrix)
@@ -110,7 +57,8 @@ def cast(code: OneLaneCode, op: Cast) -> None:
         floats = [part for number in range(held.layout.components) for part in held.part(code, number)]
         code.set(op.result, narrowed(code, matrix_type(op.result), held.layout, floats))
         return
-    elementwise(code, op.result, (op.a,), lambda _, parts: casts.cast(code.w, code.features, source, target, parts[0]))
+    convert = partial(casts.cast, code.w, code.features, source, target)
+    elementwise(code, op, (op.a,), lambda _, parts: convert(parts[0]), in_flat)
 
 
 @LOWERINGS.of(CooperativeMatrixApply)

@@ -3,14 +3,13 @@ matrix construct", "... scale"), and transposes (001)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from girih.back.llvm.emit.text import Val, wide
-from girih.back.llvm.lower.lowerings import Lowerings
-from girih.back.llvm.lower.one_lane.matrix.elementwise import check_second
+from girih.back.llvm.emit.text import Val, integer, wide
 from girih.back.llvm.lower.one_lane.matrix.held import EqualComponents, Parts, matrix_type, together
-from girih.back.llvm.numbers import arith, casts
+from girih.back.llvm.lower.one_lane.matrix.pointwise import Compute, pointwise
+from girih.back.llvm.numbers import casts
 from girih.back.llvm.nvptx.matrix.carried import FragmentCarrier
 from girih.back.llvm.nvptx.matrix.code import FragmentCode
 from girih.back.llvm.nvptx.matrix.exchange import laid_out
@@ -23,82 +22,30 @@ from girih.back.llvm.nvptx.matrix.fragments import (
     packed,
     register_type,
 )
-from girih.ir.core import Value
+from girih.ir.core import Op, Value
 from girih.ir.types import BF16, F16, F32, CoopMatrix, Number
-from girih.ops.tile import TILE_LANGUAGE
-from girih.ops.tile.arith import Binary, Cast, Constant, Unary
-from girih.ops.tile.coopmatrix import CooperativeMatrixConstruct, CooperativeMatrixScale, CooperativeMatrixTranspose
+from girih.ops.tile.arith import Cast
+from girih.ops.tile.coopmatrix import CooperativeMatrixTranspose
 
-LOWERINGS = Lowerings[FragmentCode]()
+
+def in_fragments(code: FragmentCode, op: Op, operands: Sequence[Value], compute: Compute) -> Fragments:
+    """The only result of an instruction, component by component."""
+    type = matrix_type(op.results[0])
+    matrices = [fragments(code, value) for value in operands]
+    count = layout_of(code, type).components
+    parts = [compute(integer(number), [m.part(code, number) for m in matrices]) for number in range(count)]
+    return in_registers(code, type, parts)
+
+
+def _exists(code: FragmentCode, type: CoopMatrix, component: Val) -> Val | None:
+    assert component.literal is not None
+    return layout_of(code, type).position(code, component.literal).exists
+
+
+LOWERINGS = pointwise(in_fragments, _exists)
 """The lowerings of this file."""
 
 LOWERINGS.carry(FragmentCarrier, CoopMatrix)
-
-Compute = Callable[[int, list[Parts]], Parts]
-"""A component of the result from its number, and the operands' components of that number."""
-
-
-def elementwise(code: FragmentCode, result: Value, operands: Sequence[Value], compute: Compute) -> None:
-    """Give a value the components that are computed from those of the same number."""
-    type = matrix_type(result)
-    held = [code.env[value] for value in operands]
-    if all(isinstance(one, EqualComponents) for one in held):
-        code.set(result, EqualComponents(type, compute(0, [one.parts for one in held])))
-        return
-    matrices = [fragments(code, value) for value in operands]
-    count = layout_of(code, type).components
-    parts = [compute(number, [m.part(code, number) for m in matrices]) for number in range(count)]
-    code.set(result, in_registers(code, type, parts))
-
-
-@LOWERINGS.of(*TILE_LANGUAGE.family(Binary), giving=CoopMatrix)
-def binary(code: FragmentCode, op: Binary) -> None:
-    """Component by component (003 "Arithmetic (binary)")."""
-    mnemonic, type = op.spec.mnemonic, matrix_type(op.a)
-    checked = type.component.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
-    layout = layout_of(code, type)
-
-    def compute(number: int, parts: list[Parts]) -> Parts:
-        if checked:
-            check_second(code, op, layout.position(code, number).exists, parts[1][0])
-        return arith.binary(code.w, code.features, mnemonic, type.component, parts[0], parts[1], contract=code.contract)
-
-    elementwise(code, op.result, (op.a, op.b), compute)
-
-
-@LOWERINGS.of(*TILE_LANGUAGE.family(Unary), giving=CoopMatrix)
-def unary(code: FragmentCode, op: Unary) -> None:
-    """Component by component (003 "Arithmetic (unary)")."""
-    mnemonic, type = op.spec.mnemonic, matrix_type(op.a).component
-    elementwise(code, op.result, (op.a,), lambda _, parts: arith.unary(code.w, code.features, mnemonic, type, parts[0]))
-
-
-@LOWERINGS.of(Constant, giving=CoopMatrix)
-def constant(code: FragmentCode, op: Constant) -> None:
-    """The matrix whose components are all one constant (003 "Constant")."""
-    type = matrix_type(op.result)
-    code.set(op.result, EqualComponents(type, arith.constant(type.component, op.value)))
-
-
-@LOWERINGS.of(CooperativeMatrixConstruct)
-def construct(code: FragmentCode, op: CooperativeMatrixConstruct) -> None:
-    """The matrix whose components are all one number."""
-    type = matrix_type(op.result)
-    together(code, op, type)
-    code.set(op.result, EqualComponents(type, code.agreed(op, "a", code.scalar(op.a))))
-
-
-@LOWERINGS.of(CooperativeMatrixScale)
-def scale(code: FragmentCode, op: CooperativeMatrixScale) -> None:
-    """A number times a matrix."""
-    type = matrix_type(op.result)
-    together(code, op, type)
-    number = code.agreed(op, "a", code.scalar(op.a))
-
-    def compute(_: int, parts: list[Parts]) -> Parts:
-        return arith.binary(code.w, code.features, "mul", type.component, number, parts[0], contract=code.contract)
-
-    elementwise(code, op.result, (op.matrix,), compute)
 
 
 # --- conversions -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from girih.back.llvm.emit.text import Val, integer
-from girih.back.llvm.lower.one_lane.matrix.elementwise import check_second
+from girih.back.llvm.lower.one_lane.matrix.pointwise import Compute, binary_of, scale_of, unary_of
 from girih.back.llvm.lower.one_lane.matrix.regions import called
 from girih.back.llvm.numbers import arith, casts
 from girih.back.llvm.numbers.values import uniform
@@ -26,9 +26,6 @@ from girih.ops.tile.coopmatrix import (
     Reduce,
 )
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, CooperativeMatrixCombine
-
-Compute = Callable[[int, list[Parts]], Parts]
-"""A component from its number and the operands' components at its place."""
 
 RegisterRule = Callable[[int], Val]
 """The code of a register by its number."""
@@ -53,7 +50,7 @@ def computed(code: TileCode, op: Op, share: ThreadShare, operands: Sequence[Held
     compute = _rule(code, op, share)
 
     def part(number: int) -> Parts:
-        return compute(number, [one.part(code, share.number_in(one.share, number)) for one in operands])
+        return compute(integer(number), [one.part(code, share.number_in(one.share, number)) for one in operands])
 
     return partial(_checked_register, code, share, part)
 
@@ -82,13 +79,11 @@ def converted(code: TileCode, share: ThreadShare, source: HeldMatrix) -> Registe
 
 def _rule(code: TileCode, op: Op, share: ThreadShare) -> Compute:
     """How a component of the result of an instruction is computed."""
-    w, features = code.w, code.features
     match op:
         case Binary():
-            return _binary(code, op)
+            return binary_of(code, op, lambda _: None)
         case Unary():
-            type = _component(op.a.type)
-            return lambda _, parts: arith.unary(w, features, op.spec.mnemonic, type, parts[0])
+            return unary_of(code, op)
         case Constant():
             known = arith.constant(share.component, op.value)
             return lambda _, parts: known
@@ -96,26 +91,11 @@ def _rule(code: TileCode, op: Op, share: ThreadShare) -> Compute:
             held = code.scalar(op.a).parts
             return lambda _, parts: held
         case CooperativeMatrixScale():
-            number = code.scalar(op.a).parts
-            return lambda _, parts: arith.binary(
-                w, features, "mul", share.component, number, parts[0], contract=code.contract
-            )
+            return scale_of(code, share.component, code.scalar(op.a).parts)
         case CooperativeMatrixApply():
             return _apply(code, op, share)
         case _:
             raise TypeError(f"`{op.spec.word}` does not compute component by component")
-
-
-def _binary(code: TileCode, op: Binary) -> Compute:
-    mnemonic, type = op.spec.mnemonic, _component(op.a.type)
-    checked = type.family == "integer" and mnemonic in ("div", "rem", "shl", "shr")
-
-    def compute(_: int, parts: list[Parts]) -> Parts:
-        if checked:
-            check_second(code, op, None, parts[1][0])
-        return arith.binary(code.w, code.features, mnemonic, type, parts[0], parts[1], contract=code.contract)
-
-    return compute
 
 
 def _apply(code: TileCode, op: CooperativeMatrixApply, share: ThreadShare) -> Compute:
@@ -123,8 +103,9 @@ def _apply(code: TileCode, op: CooperativeMatrixApply, share: ThreadShare) -> Co
     types = [_component(value.type) for value in op.matrices]
     columns = share.held.columns
 
-    def compute(number: int, parts: list[Parts]) -> Parts:
-        row, column = code.own.place(code.w, share, number)
+    def compute(number: Val, parts: list[Parts]) -> Parts:
+        assert number.literal is not None
+        row, column = code.own.place(code.w, share, number.literal)
         elements = [uniform(type, *part) for type, part in zip(types, parts, strict=True)]
         values = (uniform(I32, row), uniform(I32, column), *elements)
         arguments = zip((op.row, op.column, *op.elements), values, strict=True)
