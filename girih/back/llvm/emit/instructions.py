@@ -147,12 +147,10 @@ class Instructions(FunctionText):
         """
         return None
 
-    has_powers_of_two = False
-    """Whether the machine has an instruction for powers of 2 in `float`, which `near_power_of_two` writes."""
-
-    def near_power_of_two(self, x: Val) -> Val:
-        """2^x of floats, within 2 ulp where that is a normal number."""
-        raise NotImplementedError("a machine without an instruction for powers of 2")
+    @property
+    def near_power_of_two(self) -> Callable[[Val], Val] | None:
+        """What writes 2^x of a `float` x, within 2 ulp where that is normal; None where no instruction computes it."""
+        return None
 
     def once_written(self, name: str, x: Val, body: Callable[[Val], Val]) -> Val:
         """What a body gives for a value; writers that have functions write it once."""

@@ -11,7 +11,7 @@ less, but it doubles the error.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from girih.back.llvm.emit.text import Val, integer, scalar
 from girih.back.llvm.emit.writer import Writer
@@ -101,10 +101,11 @@ _ROUND = {"float": (1.5 * 2**23, 127, 23), "double": (1.5 * 2**52, 1023, 52)}
 
 def exponential(w: Writer, name: str, x: Val, native: bool) -> Val:
     """The value of e^x or 2^x, for the `name` `exp` or `exp2`."""
-    if w.has_powers_of_two and scalar(x.type) == "float":
+    near = w.near_power_of_two if scalar(x.type) == "float" else None
+    if near is not None:
         if native:
-            return w.near_power_of_two(x if name == "exp2" else w.binary("fmul", x, real(_LOG2E, x)))
-        return _by_instruction(w, name, x)
+            return near(x if name == "exp2" else w.binary("fmul", x, real(_LOG2E, x)))
+        return _by_instruction(w, name, x, near)
     low, high = _BOUNDS[name, scalar(x.type)]
     return w.binary("fmul", *_factors(w, name, _clamped(w, x, low, high), native))
 
@@ -113,8 +114,8 @@ _NORMAL = {"exp": (-87.3, 88.3, _LOG2E, 1.925963033500e-8), "exp2": (-126.0, 127
 """Between which arguments the power of 2 next to a result is a normal number; the factor, and what it lacks in f32."""
 
 
-def _by_instruction(w: Writer, name: str, x: Val) -> Val:
-    """The value from an instruction for 2^r, |r| <= 1/2; r is larger only beyond the bounds.
+def _by_instruction(w: Writer, name: str, x: Val, power: Callable[[Val], Val]) -> Val:
+    """The value from an instruction for the `power` 2^r, |r| <= 1/2; r is larger only beyond the bounds.
 
     There it is that of the next power of 2, by which the product gets subnormal, zero or infinite as it should. On an
     H200 the results of all arguments are within 2.5 ulp.
@@ -123,13 +124,13 @@ def _by_instruction(w: Writer, name: str, x: Val) -> Val:
     magic, bias, _ = _ROUND["float"]
     moved = real(magic + bias, x)
     # Of NaN this is some number: the remainder stays NaN.
-    near = w.overloaded("minnum", w.overloaded("maxnum", x, real(low, x)), real(high, x))
-    scaled = w.binary("fadd", near, moved) if factor == 1 else w.fma(near, real(factor, x), moved)
+    clamped = w.overloaded("minnum", w.overloaded("maxnum", x, real(low, x)), real(high, x))
+    scaled = w.binary("fadd", clamped, moved) if factor == 1 else w.fma(clamped, real(factor, x), moved)
     whole = w.binary("fsub", scaled, moved)
     rest = w.binary("fsub", x, whole) if factor == 1 else w.fma(x, real(factor, x), w.negative(whole))
     if lacks:
         rest = w.fma(x, real(lacks, x), rest)
-    return w.binary("fmul", w.near_power_of_two(rest), _power(w, pattern(w, scaled), x))
+    return w.binary("fmul", power(rest), _power(w, pattern(w, scaled), x))
 
 
 def exponential_inside(w: Writer, name: str, x: Val) -> Val:

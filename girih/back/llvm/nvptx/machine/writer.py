@@ -291,10 +291,12 @@ class NvptxWriter(Writer):
         """The angle of x units without whole turns, computed here: a GPU has no C library."""
         return angle_without_turns(self, name, unit, known, x)
 
-    has_powers_of_two = True
+    @property
+    def near_power_of_two(self) -> Callable[[Val], Val]:
+        """What writes 2^x of a `float` x, within 2 ulp where that is normal (PTX ISA "ex2")."""
+        return self._power_of_two
 
-    def near_power_of_two(self, x: Val) -> Val:
-        """2^x of floats, within 2 ulp where that is a normal number (PTX ISA "ex2")."""
+    def _power_of_two(self, x: Val) -> Val:
         name = "llvm.nvvm.ex2.approx.ftz.f"
         return self.join([self.intrinsic(name, "float", self.extract(x, k)) for k in range(lanes(x.type))])
 
