@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -88,7 +89,7 @@ class LlamaModule:
         kernel[self.grid](bound, push_constants=self.push)
 
 
-class Problem:
+class Problem(ABC):
     """What is measured: a kernel of girih with arguments, and others that compute the same.
 
     `operations` are the floating-point ones of its products; `error` is how far a result is from the reference, as a
@@ -100,23 +101,23 @@ class Problem:
     operations: float
 
     @property
+    @abstractmethod
     def definitions(self) -> dict[str, object]:
         """What the kernel is loaded with."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def arguments(self) -> tuple[Any, ...]:
         """What the kernel is launched on."""
-        raise NotImplementedError
 
-    @cached_property
+    @property
+    @abstractmethod
     def result(self) -> Array:
         """The array that the kernel writes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def error(self, result: Array) -> float:
         """How far a result is from the reference, as a part of how far it may be."""
-        raise NotImplementedError
 
     def peers(self) -> dict[str, Call]:
         """The calls that compute the same on PyTorch's GPU, by name; none without one."""
@@ -126,9 +127,9 @@ class Problem:
         """llama.cpp's shader for it, None where there is none."""
         return None
 
+    @abstractmethod
     def variants(self) -> Iterator[dict[str, object]]:
         """Definitions of sizes that are worth trying, the most promising first."""
-        raise NotImplementedError
 
     @staticmethod
     def seconds(call: Call, warm: int, timed: int) -> float:
