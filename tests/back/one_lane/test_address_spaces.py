@@ -1,110 +1,19 @@
-"""Local memory in an address space of its own, as GPUs have it: the text of a kernel that LLVM accepts for NVPTX."""
+"""Local memory in an address space of its own, as GPUs have it: the instructions that come of it."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 import pytest
 
 import girih
-from girih.analysis.uniformity import constants_of, varying_values
 from girih.back.llvm.cpu.compile import lower
 from girih.back.llvm.cpu.machine.code import CpuCode
-from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.features import Features
-from girih.back.llvm.emit.text import ModuleText, Operand, Val, integer, pointer, stored_bytes, stored_type
-from girih.back.llvm.emit.writer import Writer
-from girih.back.llvm.lower.code import ExecutionPlace, geometry_of
-from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
-from girih.back.llvm.lower.lowerings import refuse_unknown
-from girih.back.llvm.lower.one_lane.code import OneLaneCode
-from girih.back.llvm.lower.one_lane.table import ONE_LANE
-from girih.ir.core import Function, Op
-from girih.ir.limits import DEFAULT_LIMITS
-from girih.ops.tile.memory import Scope
+from girih.back.llvm.emit.text import Val, pointer, stored_bytes, stored_type
+from girih.back.llvm.nvptx.compile import compile_kernel
+from girih.back.llvm.nvptx.machine.architecture import ARCHITECTURES
 from tests.back.harness import HOST
 
 SHARED = pointer(3)
-
-
-@dataclass(slots=True, kw_only=True)
-class SharedCode(OneLaneCode):
-    """A thread of NVPTX: what it needs to be text, not to be fast."""
-
-    @property
-    def features(self) -> Features:
-        return Features(f16=True, fma=True)
-
-    def met_by_all(self, op: Op, *, work_group: bool = False) -> None:
-        """Nobody looks."""
-
-    def barrier(self) -> None:
-        self.module.declare("llvm.nvvm.barrier0", "void", ())
-        self.w.run("llvm.nvvm.barrier0")
-
-    def exchanged(self, part: Val, source: Val, *, work_group: bool = False) -> Val:
-        raise NotImplementedError("the kernels of this file exchange nothing")
-
-    def local(self, size: int, align: int) -> Val:
-        return self.w.at(Val("@local", SHARED), self.frame.take(size, align))
-
-    def private(self, type: str, count: int) -> Val:
-        raise NotImplementedError("the kernels of this file have no matrices")
-
-    def shared(self, type: str, count: int) -> Val:
-        raise NotImplementedError("the kernels of this file have no matrices")
-
-    def subgroup_barrier(self) -> None:
-        raise NotImplementedError("the kernels of this file have no matrices")
-
-    def atomic_scope(self, scope: Scope, *, local: bool) -> str | None:
-        return "block"
-
-    def ask(self) -> None:
-        raise NotImplementedError("no loop asks whether the launch goes on")
-
-    def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
-        self.w.jump("left")
-
-
-def lowered(function: Function) -> str:
-    """A kernel as a module for NVPTX."""
-    refuse_unknown(function, ONE_LANE, "nvptx")
-    geometry = geometry_of(function, DEFAULT_LIMITS)
-    module = ModuleText({"i16": "h", "i32": "r", "i64": "l"})
-    debug = DebugInfo(module, function.name, function.name, function.span)
-    w = Writer(module, f"define void @{function.name}(ptr %arguments, i32 %thread){debug.attached}")
-    w.location = debug.at(function.span)
-    arguments, thread = Val("%arguments", "ptr"), w.convert("zext", Val("%thread", "i32"), "i64")
-    constants = constants_of(function)
-    size = geometry.subgroup_size
-    code = SharedCode(
-        w=w,
-        module=module,
-        function=function,
-        lowerings=ONE_LANE,
-        geometry=geometry,
-        constants=constants,
-        varying=varying_values(function, constants, size),
-        checks=True,
-        debug=debug,
-        place=ExecutionPlace(),
-        group=(integer(0), integer(0), integer(0)),
-        grid=(slot(w, arguments, 0), slot(w, arguments, 1), slot(w, arguments, 2)),
-        thread=thread,
-        subgroup=w.binary("udiv", thread, size),
-        lane=w.convert("trunc", w.binary("urem", thread, size), "i32"),
-    )
-    bind_parameters(code, arguments)
-    code.body()
-    w.jump("left")
-    w.label("left")
-    w.ret()
-    w.finish()
-    module.globals["local"] = f"@local = internal addrspace(3) global [{code.frame.most} x i8] undef, align 128"
-    return f'target triple = "nvptx64-nvidia-cuda"\n{module}'
 
 
 KERNEL = """
@@ -141,13 +50,10 @@ func @f(%A: memref<f32x32>, %B: memref<i32x?>) attributes {subgroup_size=32, wor
 
 
 def test_local_memory_in_its_own_address_space() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    parsed = llvm.parse_assembly(lowered(girih.loads(KERNEL, target="interpreter")["f"].ir))
-    parsed.verify()
-    machine = llvm.Target.from_triple("nvptx64-nvidia-cuda").create_target_machine(cpu="sm_90a", opt=1)
-    made = machine.emit_assembly(parsed)
-    assert all(word in made for word in ("st.shared", "ld.shared", "atom.shared.add", "shared.cas", "bar.sync"))
+    function = girih.loads(KERNEL, target="interpreter")["f"].ir
+    made = compile_kernel(function, ARCHITECTURES["sm_80"]).ptx
+    for word in ("st.shared", "ld.relaxed.cta.shared", "atom.shared.add.noftz.f16", "cta.shared.cas.b32", "bar.sync"):
+        assert word in made, word
 
 
 LANES = """
