@@ -22,46 +22,11 @@ from girih.jax.frame import XlaBuffer, XlaCall, xla_handler  # noqa: E402
 from girih.jax.launches import Launches, device_array, in_words  # noqa: E402
 from girih.operators import operator_of  # noqa: E402
 from tests.jax.fake_xla import FakeXla  # noqa: E402
+from tests.operator_texts import AXPBY, FILL, GROUPS  # noqa: E402
 from tests.runtime.cuda.conftest import install  # noqa: E402
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu  # noqa: E402
 
 jnp = jax.numpy
-
-AXPBY = """
-func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
-    axpby %alpha, %A, %beta, %B
-}
-"""
-GROUPS = """
-func @totals(%G: group<memref<f32x?>x?>, %totals: memref<f32x?>) {
-    %one = constant 1.0 : f32
-    %zero = constant 0.0 : f32
-    %i = group_id.x : index
-    %member = load %G[%i] : memref<f32x?>
-    %total = subview %totals[%i] : memref<f32>
-    sum %one, %member, %zero, %total
-}
-func @spread(%A: memref<f32x?>, %G: group<memref<f32x?>x?>) {
-    %one = constant 1.0 : f32
-    %i = group_id.x : index
-    %member = load %G[%i] : memref<f32x?>
-    %there = associated %member : bool
-    if %there {
-        axpby %one, %A, %one, %member
-    }
-}
-"""
-FILL = """
-func @fill(%x: TYPE, %n: index, %really: bool, %A: memref<TYPEx?>)
-        attributes {subgroup_size=32, work_group_size=[32,1]} {
-    %zero = constant 0 : index
-    if %really {
-        foreach (%i) = (%zero), (%n) {
-            store %x, %A[%i]
-        }
-    }
-}
-"""
 
 
 def axpby(**words: Any) -> Any:

@@ -15,38 +15,8 @@ torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed: make
 
 import girih.torch as operators  # noqa: E402
 from girih.torch.operators import DTYPES  # noqa: E402
+from tests.operator_texts import AXPBY, FILL, GROUPS  # noqa: E402
 
-AXPBY = """
-func @axpby(%alpha: f32, %A: memref<f32x?>, %beta: f32, %B: memref<f32x?>) {
-    axpby %alpha, %A, %beta, %B
-}
-"""
-GROUPS = """
-func @totals(%G: group<memref<f32x?>x?>, %totals: memref<f32x?>) {
-    %one = constant 1.0 : f32
-    %zero = constant 0.0 : f32
-    %i = group_id.x : index
-    %member = load %G[%i] : memref<f32x?>
-    %total = subview %totals[%i] : memref<f32>
-    sum %one, %member, %zero, %total
-}
-func @spread(%A: memref<f32x?>, %G: group<memref<f32x?>x?>) {
-    %one = constant 1.0 : f32
-    %i = group_id.x : index
-    %member = load %G[%i] : memref<f32x?>
-    axpby %one, %A, %one, %member
-}
-"""
-FILL = """
-func @fill(%x: TYPE, %n: index, %really: bool, %A: memref<TYPEx?>) {
-    %zero = constant 0 : index
-    if %really {
-        foreach (%i) = (%zero), (%n) {
-            store %x, %A[%i]
-        }
-    }
-}
-"""
 BACKENDS = ("eager", "aot_eager", "inductor")
 """What `torch.compile` does with the graph; the last one makes code of it."""
 
