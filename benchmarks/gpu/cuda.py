@@ -18,7 +18,7 @@ import ctypes
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -351,31 +351,59 @@ def machine(torch: Any) -> dict[str, Any]:
     return {**environment(1), "device": name, "cuda_driver": version, "cuda": torch.version.cuda}
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Measure, print and keep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small sizes")
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of every script that measures kernels on an NVIDIA GPU."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="a word of the names of problems")
     parser.add_argument("--commit", help="the commit, where the files have no history beside them")
     parser.add_argument("--save", action="store_true", help="write the figures")
     parser.add_argument("--to", type=Path, help="the file for the figures")
-    arguments = parser.parse_args(words)
+    return parser
+
+
+def begun(arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]] | None:
+    """PyTorch, without gradients, and the environment, which is printed; None, said on stderr, without a GPU."""
     torch = torch_on_cuda()
     if torch is None:
         print("not measured: PyTorch with a GPU is what kernels are compared with", file=sys.stderr)
-        return 2
+        return None
     torch.set_grad_enabled(False)
     where = machine(torch)
     where["commit"] = arguments.commit or where["commit"]
     print(f"{where['device']}, girih {where['commit']}, torch {where['torch']}", flush=True)
-    target = arguments.to or RESULTS / f"{where['date']}-cuda.json"
+    return torch, where
+
+
+def kept_rows(
+    found: Iterable[dict[str, Any]], show: Callable[[dict[str, Any]], None], where: Mapping[str, Any],
+    arguments: argparse.Namespace, name: str,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The rows, shown and, where the arguments ask for it, written one after another; `name` ends that of the file."""
+    target = arguments.to or RESULTS / f"{where['date']}-{name}.json"
     kept: list[dict[str, Any]] = []
-    for row in rows(torch, arguments):
+    for row in found:
         kept.append(row)
         show(row)
         if arguments.save or arguments.to:
             target.write_text(json.dumps({"environment": where, "rows": kept}, indent=1) + "\n", encoding="utf-8")
-    return 1 if any(str(row.get("refused", "")).startswith("wrong") for row in kept) else 0
+    return kept
+
+
+def status_of(rows: Iterable[Mapping[str, Any]]) -> int:
+    """The exit status: 1 where a result was wrong."""
+    return 1 if any(str(row.get("refused", "")).startswith("wrong") for row in rows) else 0
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print and keep."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    arguments = parser.parse_args(words)
+    begin = begun(arguments)
+    if begin is None:
+        return 2
+    torch, where = begin
+    return status_of(kept_rows(rows(torch, arguments), show, where, arguments, "cuda"))
 
 
 if __name__ == "__main__":

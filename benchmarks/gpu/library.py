@@ -11,7 +11,6 @@ is 1 where a result was wrong, and 2 without a GPU or PyTorch.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -19,7 +18,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -27,15 +25,16 @@ import girih
 from benchmarks.gpu.cuda import (
     COPIED,
     OURS,
-    RESULTS,
     UNCHECKED,
     Turn,
+    begun,
     error_of,
     in_turns,
+    kept_rows,
     launcher,
-    machine,
+    parser_of,
     ratio,
-    torch_on_cuda,
+    status_of,
 )
 from benchmarks.gpu.cuda_problems import CudaProblem
 from benchmarks.gpu.library_problems import GOALS, library
@@ -119,37 +118,22 @@ def rows(torch: Any, problems: Sequence[CudaProblem]) -> Iterator[dict[str, Any]
 
 def main(words: Sequence[str] | None = None) -> int:
     """Measure, print and keep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="a word of the names of problems")
-    parser.add_argument("--commit", help="the commit, where the files have no history beside them")
-    parser.add_argument("--save", action="store_true", help="write the figures")
-    parser.add_argument("--to", type=Path, help="the file for the figures")
-    arguments = parser.parse_args(words)
-    torch = torch_on_cuda()
-    if torch is None:
-        print("not measured: PyTorch with a GPU is what kernels are compared with", file=sys.stderr)
+    arguments = parser_of(__doc__).parse_args(words)
+    begin = begun(arguments)
+    if begin is None:
         return 2
-    torch.set_grad_enabled(False)
-    where = machine(torch)
-    where["commit"] = arguments.commit or where["commit"]
+    torch, where = begin
     problems = [one for one in library() if arguments.only in one.name]
     major, minor = torch.cuda.get_device_capability()
-    begin = time.perf_counter()
+    clock = time.perf_counter()
     compile_all(problems, f"cuda:sm_{major}{minor}{'a' if major >= 9 else ''}")
-    print(f"{where['device']}, girih {where['commit']}, torch {where['torch']}; compiled in "
-          f"{time.perf_counter() - begin:.0f} s", flush=True)  # fmt: skip
-    kept: list[dict[str, Any]] = []
-    for row in rows(torch, problems):
-        kept.append(row)
-        show(row)
-        if arguments.save or arguments.to:
-            target = arguments.to or RESULTS / f"{where['date']}-cuda-library.json"
-            target.write_text(json.dumps({"environment": where, "rows": kept}, indent=1) + "\n", encoding="utf-8")
+    print(f"compiled in {time.perf_counter() - clock:.0f} s", flush=True)
+    kept = kept_rows(rows(torch, problems), show, where, arguments, "cuda-library")
     reached = [row["checks"] for row in kept if "checks" in row]
     if reached:
         print(f"checks: median {median(reached):.3f}, least {min(reached):.3f}, "
               f"{sum(one < GOALS[0] for one in reached)} of {len(reached)} below {GOALS[0]}")  # fmt: skip
-    return 1 if any(str(row.get("refused", "")).startswith("wrong") for row in kept) else 0
+    return status_of(kept)
 
 
 if __name__ == "__main__":

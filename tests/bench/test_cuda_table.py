@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -97,3 +100,20 @@ def test_without_a_gpu_nothing_is_measured(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(cuda, "torch_on_cuda", lambda: None)
     assert cuda.main([]) == 2
     assert capsys.readouterr().err.startswith("not measured: PyTorch")
+
+
+def test_rows_are_kept_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is cut off leaves what it has measured."""
+    monkeypatch.setattr(cuda, "RESULTS", tmp_path)
+    arguments = cuda.parser_of("").parse_args(["--save", "--only", "gemm"])
+    where, shown = {"date": "2026-01-01"}, list[dict[str, Any]]()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"name": "one"}
+        kept = json.loads((tmp_path / "2026-01-01-cuda.json").read_text(encoding="utf-8"))
+        assert kept == {"environment": where, "rows": [{"name": "one"}]}
+        yield {"name": "two", "refused": "wrong: twice as far"}
+
+    kept = cuda.kept_rows(rows(), shown.append, where, arguments, "cuda")
+    assert kept == shown == [{"name": "one"}, {"name": "two", "refused": "wrong: twice as far"}]
+    assert [cuda.status_of(kept[:1]), cuda.status_of(kept)] == [0, 1]
