@@ -116,11 +116,7 @@ def _run_vector(kernel: Kernel, launch: vectors.Launch) -> None:
     assert found == wrong, f"found {sorted(found)}, expected {sorted(wrong)}"
     if wrong:
         return
-    types = {p.name: (p.type, a) for p, a in zip(function.parameters, arguments, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"{name}: {told}"
+    vectors.assert_results(function, arguments, launch)
 
 
 def _kind(target: str) -> str:

@@ -191,8 +191,4 @@ def run(path: Path, launch: vectors.Launch, executor: Executor) -> None:
         assert not executor.restores or vectors.same_contents(before, [vectors.unmark(a) for a in arguments])
         return
     executor.run(path, launch.function, launch.grid, arguments)
-    types = {p.name: (p.type, a) for p, a in zip(function.parameters, arguments, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"{name}: {told}"
+    vectors.assert_results(function, arguments, launch)

@@ -389,6 +389,14 @@ def unmark(value: object) -> object:
     return list(value.arrays) if isinstance(value, girih.Group) else value
 
 
+def assert_results(function: Function, arguments: Sequence[object], launch: Launch) -> None:
+    """Hold the arguments of a launch, as `bind` gave them, against what its vector expects. Raises AssertionError."""
+    held = {p.name: (p.type, unmark(argument)) for p, argument in zip(function.parameters, arguments, strict=True)}
+    for name, wanted in launch.expected.arrays.items():
+        told = difference(*held[name], wanted, launch.expected)
+        assert told is None, f"@{function.name}: {name}: {told}"
+
+
 def difference(type: Type, found: object, wanted: object, expected: Expected) -> str | None:
     """How an argument differs from what a vector expects of it; None where it does not."""
     if isinstance(type, GroupType):

@@ -11,7 +11,8 @@ from girih.ir.core import Function
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import CooperativeMatrixExtract, CooperativeMatrixInsert
 from tests.back.nvptx.fragment_machine import FragmentKernel
-from tests.back.one_lane.test_run_vectors import is_refused, run_on
+from tests.back.one_lane.test_run_vectors import is_refused
+from tests.back.run_vectors import run_on
 from tests.cases import crossed, every_case
 from tests.ops import corpus, vectors
 
@@ -53,7 +54,8 @@ def test_run_vectors(path: Path, first: int) -> None:
             launch = vectors.parse_vector(text)
             if launch.function in chosen:
                 with case(f"line {line}"):
-                    run_on(kernel(path, launch.function), path, launch)
+                    one = kernel(path, launch.function)
+                    run_on(one, one.function, path, launch)
 
 
 def test_most_matrices_are_fragments() -> None:

@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 from girih.diagnostics import CompileError
-from tests.back.harness import Failed
 from tests.back.nvptx.launch import PtxMachineKernel
+from tests.back.run_vectors import run_on
 from tests.cases import crossed, every_case
 from tests.ops import corpus, vectors
-
-UNCHECKED = frozenset(("run.uninitialized", "run.lifetime", "run.budget"))
-"""What compiled code does not find; see docs/targets.md."""
 
 UNSEEN = frozenset(("run.divergent",))
 """What a GPU cannot find: who does not come (docs/design/cuda.md). What else such a launch does is not said."""
@@ -27,9 +24,6 @@ PARTS = 3
 
 WAYS = [(part, schedule) for schedule in ("together", "by_thread", "by_thread_reversed") for part in range(PARTS)]
 """Which functions of a file are executed, and which threads of a work-group first."""
-
-NOT_FOUND = {("cooperative_matrix_store_tensor", name) for name in ("aliasing", "blocks", "span")}
-"""Functions that store several components to one element, which only the interpreter finds."""
 
 
 @cache
@@ -62,21 +56,5 @@ def _run(path: Path, launch: vectors.Launch, schedule: str = "together") -> None
     one = kernel(path, launch.function)
     if one is None:
         return
-    run = partial(one, schedule=schedule)
-    marked = vectors.bind(one.function, launch.arguments)
-    arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
-    x, y, z = (*launch.grid, 1, 1)[:3]
-    wrong = launch.expected.findings - UNCHECKED
-    if wrong & UNSEEN or (wrong and (path.parent.name, launch.function) in NOT_FOUND):
-        return
-    if wrong:
-        with pytest.raises(Failed) as raised:
-            run((x, y, z), *arguments)
-        assert {raised.value.code} == wrong
-        return
-    run((x, y, z), *arguments)
-    types = {p.name: (p.type, a) for p, a in zip(one.function.parameters, marked, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"{launch.function}: {name}: {told}"
+    if not launch.expected.findings & UNSEEN:
+        run_on(partial(one, schedule=schedule), one.function, path, launch)

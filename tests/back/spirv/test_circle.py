@@ -84,11 +84,7 @@ def run(one: CircleKernel, launch: vectors.Launch, way: Way) -> None:
             assert {finding.code for finding in raised.value.findings} == wrong
         return
     one((x, y, z), *arguments)
-    types = {p.name: (p.type, a) for p, a in zip(one.function.parameters, marked, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"@{launch.function}: {name}: {told}"
+    vectors.assert_results(one.function, marked, launch)
 
 
 @pytest.mark.parametrize("way", long(WAYS))

@@ -160,11 +160,7 @@ def run_launch(emitted: EmittedKernel, launch: vectors.Launch) -> None:
     arguments = [value if hasattr(value, "offset") else vectors.unmark(value) for value in marked]
     x, y, z = (*launch.grid, 1, 1)[:3]
     run_back(emitted, (x, y, z), arguments)
-    types = {p.name: (p.type, a) for p, a in zip(emitted.function.parameters, marked, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"{launch.function}: {name}: {told}"
+    vectors.assert_results(emitted.function, marked, launch)
 
 
 # --- what is not the device's ------------------------------------------------------------------

@@ -82,8 +82,4 @@ def run(kernel: OpenClExecutor, function: Function, launch: vectors.Launch) -> N
     assert codes == wrong or (codes and codes | wrong <= NOWHERE), f"found {codes}, expected {wrong}"
     if wrong or found:
         return
-    types = {p.name: (p.type, a) for p, a in zip(function.parameters, marked, strict=True)}
-    for name, wanted in launch.expected.arrays.items():
-        type, held = types[name]
-        told = vectors.difference(type, vectors.unmark(held), wanted, launch.expected)
-        assert told is None, f"{name}: {told}"
+    vectors.assert_results(function, marked, launch)

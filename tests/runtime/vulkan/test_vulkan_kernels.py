@@ -256,8 +256,4 @@ def _run(path: Path, executor: VulkanExecutor, launch: vectors.Launch) -> None:
         assert {found.code for found in caught.value.findings} == wrong
         return
     executor.call((x, y, z), *arguments)
-    for parameter, value in zip(function.parameters, marked, strict=True):
-        if parameter.name in launch.expected.arrays:
-            wanted = launch.expected.arrays[parameter.name]
-            told = vectors.difference(parameter.type, vectors.unmark(value), wanted, launch.expected)
-            assert told is None, f"{launch.function}: {parameter.name}: {told}"
+    vectors.assert_results(function, marked, launch)
