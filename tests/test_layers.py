@@ -70,6 +70,7 @@ ROOMS = {
     "ops": Room(),
     "analysis": Room(LANGUAGE),
     "facts": Room((*LANGUAGE, "analysis")),
+    "canonical": Room(LANGUAGE),
     # SPIR-V: modules as they are, which rows of rules judge; the face loads what it names.
     "spirv.*": Room(WORDS),
     "spirv.model.*": Room((*WORDS, "rules", "spirv.*")),
