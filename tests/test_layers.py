@@ -102,6 +102,12 @@ ROOMS = {
     ),
     "front.spirv.judged": Room((*LANGUAGE, "spirv", "front.spirv.*", "front.spirv.translate")),
     "front.spirv": Room(),
+    # Kernels in Python: the words stand above what they are written with, and what translates above them.
+    "language": Room(),
+    "front.python.*": Room((*LANGUAGE, "language")),
+    "front.python.words": Room((*LANGUAGE, "language", "front.python.*")),
+    "front.python.translate": Room((*LANGUAGE, "language", "front.python.*", "front.python.words")),
+    "front.python": Room(),
     "front": Room(),
     "program": Room((*LANGUAGE, "analysis", "front")),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
@@ -502,6 +508,8 @@ def test_the_package_itself_is_lazy() -> None:
 
 SAME_NAME_ON_PURPOSE = frozenset({
     "Module", "Function", "Type", "Matrix", "TensorLayout", "TensorView", "Operand", "Use", "Block", "Loop",
+    # Types of kernels in Python are named as users know them; what stands for an expression, as its reader does.
+    "Array", "Group", "Number", "Scalar", "TensorMap", "Vector", "Known", "Memory",
 })  # fmt: skip
 """Class names that stand in several modules whose names tell them apart, as `ir.Module` and `spirv.Module` may."""
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.resources import files
 
+from girih.front.python.codes import PYTHON_CODES
 from girih.front.text.codes import FRONT_CODES, FRONT_WARNINGS
 from girih.ir.check import CHECK_CODES
 from girih.ir.define import (
@@ -68,6 +69,7 @@ def other_codes() -> dict[str, list[Code]]:
 
     stages: dict[str, tuple[Mapping[str, str], str]] = {
         "Reading a text": (FRONT_CODES, "error"),
+        "Reading a kernel in Python": (PYTHON_CODES, "error"),
         "Checking a program that was built": (CHECK_CODES, "error"),
         "Binding the arguments of a launch": (BIND_CODES, "error"),
         "Binding what a shader takes": (SHADER_BIND_CODES, "error"),

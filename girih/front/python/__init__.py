@@ -1,0 +1,1 @@
+"""Kernels in Python: from the syntax tree of a function to a module of the tensor language."""

@@ -1,0 +1,375 @@
+"""Operators: what is known is computed as Python does, everything else becomes instructions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from girih.front.python.conversions import Conversions, Literal, literal_of
+from girih.front.python.emission import described
+from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.ir.core import RegionKind, Value
+from girih.ir.types import BOOL, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use
+from girih.source import Span
+
+_INSTRUCTIONS: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.LShift: "shl", ast.RShift: "shr",
+    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+
+SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@",
+    ast.UAdd: "+", ast.USub: "-", ast.Invert: "~", ast.Not: "not", ast.And: "and", ast.Or: "or",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+"""How operators are written."""
+
+_FOLDED: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}  # fmt: skip
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less_than", ast.LtE: "less_than_equal",
+    ast.Gt: "greater_than", ast.GtE: "greater_than_equal",
+}  # fmt: skip
+
+_KEEP_NATURAL = frozenset(("add", "mul", "div", "rem", "and", "or", "min", "max", "shr"))
+"""The instructions whose result is not negative where both operands are not."""
+
+Spans = tuple[Span, Span]
+"""The places of two operands."""
+
+_MOST_BITS = 4096
+"""Integers that are computed while translating have at most as many bits."""
+
+
+class Arithmetic(Conversions):
+    """The translator's part for operators, on operands that are evaluated already."""
+
+    def binary(self, kind: type[ast.operator], a: Operand, b: Operand, spans: Spans, span: Span) -> Operand:
+        """The result of an operator. Raises `PythonFault`."""
+        a, b = self.set(a, spans[0]), self.set(b, spans[1])
+        if kind is ast.MatMult:
+            return self._matmul(a, b, spans, span)
+        folded = self._folded(kind, a, b, span)
+        if folded is not None:
+            return folded
+        if kind is ast.Add:
+            added = self._multiply_add(a, b, spans, span)
+            if added is not None:
+                return added
+        what = f"`{SYMBOLS[kind]}`"
+        a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
+        if self._is_matrix(a) or self._is_matrix(b):
+            return Runtime(self._of_matrices(kind, a, b, spans, span))
+        first, second = self.same(a, b, spans, what)
+        natural = self._natural(a, b)
+        type = first.type
+        integer = isinstance(type, Number) and type.family == "integer"
+        if kind in (ast.FloorDiv, ast.Mod):
+            if not integer:
+                self.fail("operator", f"`//` and `%` are for integers, found {described(a)}", span,
+                          "divide with `/`, or take the remainder with gl.rem")  # fmt: skip
+            return self._floored(kind, first, second, (natural, self._natural(b)), spans, span)
+        if kind is ast.Pow:
+            return self._power(first, second, b, integer, span)
+        if kind is ast.Div and integer:
+            self.fail("operator", f"`/` divides floats, found {described(a)} and {described(b)}", span,
+                      "write `//`, which rounds down, or convert to a float first: gl.f32(...)")  # fmt: skip
+        return self.instruction(_INSTRUCTIONS[kind], first, second, spans, span, natural)
+
+    def instruction(
+        self, mnemonic: str, a: Value, b: Value, spans: Spans, span: Span, natural: bool = False
+    ) -> Runtime:
+        """The result of an instruction with two operands of one type, which its result has, too."""
+        (result,) = self.add(mnemonic, a.type, span=span, uses={"a": (spans[0],), "b": (spans[1],)}, a=a, b=b)
+        # What has 64 bits does not overflow by counting elements.
+        kept = mnemonic in ("div", "rem", "min", "max", "and", "or", "shr") or a.type == INDEX
+        return Runtime(result, natural and kept and mnemonic in _KEEP_NATURAL)
+
+    def _natural(self, *operands: Operand) -> bool:
+        def one(operand: Operand) -> bool:
+            if isinstance(operand, Runtime):
+                return operand.natural
+            value = self.literal(operand)
+            return isinstance(value, int) and value >= 0 and isinstance(operand, Known) and not operand.varies
+
+        return all(map(one, operands))
+
+    def _is_matrix(self, operand: Operand) -> bool:
+        return isinstance(operand, Runtime) and isinstance(operand.type, CoopMatrix)
+
+    # --- what is known ---------------------------------------------------------------------
+
+    def _folded(self, kind: type[ast.AST], a: Operand, b: Operand, span: Span) -> Operand | None:
+        """The result for two literals; None if one of the operands is not known."""
+        if not isinstance(a, Known) or not isinstance(b, Known):
+            return None
+        first, second = literal_of(a.value), literal_of(b.value)
+        if first is None or second is None:
+            if kind in (ast.Eq, ast.NotEq) and not (a.varies or b.varies):
+                return Known((a.value == b.value) is (kind is ast.Eq))
+            self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)} and {described(b)}", span)
+        if a.varies or b.varies:
+            return self._unfolded(kind, first, second, span)
+        return Known(self._computed_literal(kind, first, second, span))
+
+    def _unfolded(self, kind: type[ast.AST], a: Literal, b: Literal, span: Span) -> Operand:
+        """What stands for the result of literals of which a loop changes one, while types are found."""
+        if issubclass(kind, ast.cmpop):
+            return Runtime(self.constant(True, BOOL, span))
+        if isinstance(a, bool) and isinstance(b, bool):
+            return Known(True, varies=True)
+        for family in (complex, float):
+            if isinstance(a, family) or isinstance(b, family):
+                return Known(family(1), varies=True)
+        return Known(1.0 if kind is ast.Div else 1, varies=True)
+
+    def _computed_literal(self, kind: type[ast.AST], a: Literal, b: Literal, span: Span) -> object:
+        integers = isinstance(a, int) and isinstance(b, int)
+        if integers and kind in (ast.Pow, ast.LShift) and self._too_large(kind, int(a.real), int(b.real)):
+            self.fail("literal", f"the result has more than {_MOST_BITS} bits", span)
+        try:
+            result = _FOLDED[kind](a, b)
+        except ZeroDivisionError:
+            self.fail("literal", "division by zero", span)
+        except OverflowError:
+            self.fail("literal", "the result is too large for a float", span)
+        except (TypeError, ValueError) as error:
+            self.fail("operator", f"`{SYMBOLS[kind]}` of {a!r} and {b!r}: {error}", span)
+        if isinstance(result, int) and result.bit_length() > _MOST_BITS:
+            self.fail("literal", f"the result has more than {_MOST_BITS} bits", span)
+        return result
+
+    def _too_large(self, kind: type[ast.AST], a: int, b: int) -> bool:
+        if b < 0 or a in (-1, 0, 1):
+            return False
+        return (a.bit_length() + b if kind is ast.LShift else a.bit_length() * b) > 2 * _MOST_BITS
+
+    # --- integers --------------------------------------------------------------------------
+
+    def _floored(
+        self, kind: type[ast.operator], a: Value, b: Value, facts: tuple[bool, bool], spans: Spans, span: Span
+    ) -> Operand:
+        """Quotient or remainder that is rounded down, as Python's; `facts`: neither is negative; the divisor is not."""
+        natural, positive = facts
+        mnemonic = "div" if kind is ast.FloorDiv else "rem"
+        if natural:
+            return self.instruction(mnemonic, a, b, spans, span, natural=True)
+        rest = self.instruction("rem", a, b, spans, span).value
+        corrected = self._is_rounded_up(rest, b, positive, span)
+        if kind is ast.FloorDiv:
+            other = self.instruction("div", a, b, spans, span).value
+            (moved,) = self.add("sub", a.type, span=span, a=other, b=self.constant(1, a.type, span))
+        else:
+            other = rest
+            (moved,) = self.add("add", a.type, span=span, a=rest, b=b)
+        (result,) = self.add("select", a.type, span=span, condition=corrected, a=moved, b=other)
+        return Runtime(result, natural=positive and kind is ast.Mod)
+
+    def _is_rounded_up(self, rest: Value, divisor: Value, positive: bool, span: Span) -> Value:
+        """Whether a truncated quotient is above the exact one: the remainder has another sign than the divisor."""
+        zero = self.constant(0, rest.type, span)
+        (below,) = self.add("less_than", BOOL, span=span, a=rest, b=zero)
+        if positive:
+            return below
+        (some,) = self.add("not_equal", BOOL, span=span, a=rest, b=zero)
+        (negative,) = self.add("less_than", BOOL, span=span, a=divisor, b=zero)
+        (apart,) = self.add("xor", BOOL, span=span, a=below, b=negative)
+        (both,) = self.add("and", BOOL, span=span, a=some, b=apart)
+        return both
+
+    def _power(self, a: Value, b: Value, exponent: Operand, integer: bool, span: Span) -> Operand:
+        if integer:
+            self.fail("operator", f"`**` is for floats, found {a.type}", span, "multiply, or convert first: gl.f32(x)")
+        if self.literal(exponent) == 2:
+            return self.instruction("mul", a, a, (span, span), span)
+        return self.instruction("pow", a, b, (span, span), span)
+
+    # --- matrices --------------------------------------------------------------------------
+
+    def _matmul(self, a: Operand, b: Operand, spans: Spans, span: Span) -> Operand:
+        for operand, at in zip((a, b), spans, strict=True):
+            if not isinstance(operand, Part | Memory | MatrixProduct) and not self._is_matrix(operand):
+                self.fail("operator", f"`@` multiplies matrices, found {described(operand)}", at)
+        return MatrixProduct(a, b, span)
+
+    def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
+        """A product that is added to zeros of the type of its factors."""
+        a, b = self._factors(product, scope or self._scope_of(product))
+        assert isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix)
+        type = CoopMatrix(a.type.component, a.type.rows, b.type.columns, Use.ACC, a.type.scope)
+        zeros = self.constant(self.fitted(Known(0), type, product.span), type, product.span)
+        (result,) = self.add("cooperative_matrix_mul_add", type, span=product.span, a=a, b=b, c=zeros)
+        return result
+
+    def _scope_of(self, product: MatrixProduct) -> MatrixScope:
+        for operand in (product.a, product.b):
+            if isinstance(operand, Runtime) and isinstance(operand.type, CoopMatrix):
+                return operand.type.scope
+        return MatrixScope.SUBGROUP
+
+    def _factors(self, product: MatrixProduct, scope: MatrixScope) -> tuple[Value, Value]:
+        return (
+            self.matrix(product.a, product.span, Use.A, scope),
+            self.matrix(product.b, product.span, Use.B, scope),
+        )
+
+    def _multiply_add(self, a: Operand, b: Operand, spans: Spans, span: Span) -> Operand | None:
+        """`c + a @ b` as one instruction; None if neither summand is a product that is open."""
+        if isinstance(a, MatrixProduct) and not isinstance(b, MatrixProduct):
+            a, b, spans = b, a, (spans[1], spans[0])
+        if not isinstance(b, MatrixProduct) or isinstance(a, Known):
+            return None
+        sums = self.matrix(a, spans[0], Use.ACC, self._scope_of(b))
+        if not isinstance(sums.type, CoopMatrix):
+            return None
+        first, second = self._factors(b, sums.type.scope)
+        (result,) = self.add("cooperative_matrix_mul_add", sums.type, span=span, uses={"c": (spans[0],)},
+                             a=first, b=second, c=sums)  # fmt: skip
+        return Runtime(result)
+
+    def _of_matrices(self, kind: type[ast.operator], a: Operand, b: Operand, spans: Spans, span: Span) -> Value:
+        """The result of an operator with a matrix on one side or on both."""
+        if kind in (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift) or (kind is ast.Pow and self.literal(b) != 2):
+            self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for matrices", span,
+                      "compute each component: gl.apply(lambda x: ..., m)")  # fmt: skip
+        if kind is ast.Pow:
+            kind, b = ast.Mult, a
+        if kind is ast.Mult and not (self._is_matrix(a) and self._is_matrix(b)):
+            return self._scaled(a, b, spans, span)
+        first, second = self._matrix_like(a, b, spans[0]), self._matrix_like(b, a, spans[1])
+        assert isinstance(first.type, CoopMatrix) and isinstance(second.type, CoopMatrix)
+        if first.type.shape != second.type.shape and replace(first.type, rows=1, columns=1) == replace(
+            second.type, rows=1, columns=1
+        ):
+            return self._broadcast(_INSTRUCTIONS[kind], first, second, span)
+        first, second = self.same(Runtime(first), Runtime(second), spans, f"`{SYMBOLS[kind]}`")
+        return self.instruction(_INSTRUCTIONS[kind], first, second, spans, span).value
+
+    def _scaled(self, a: Operand, b: Operand, spans: Spans, span: Span) -> Value:
+        if self._is_matrix(a):
+            a, b, spans = b, a, (spans[1], spans[0])
+        assert isinstance(b, Runtime) and isinstance(b.type, CoopMatrix)
+        factor = self.value(a, b.type.component, spans[0])
+        (result,) = self.add("cooperative_matrix_scale", b.type, span=span, uses={"a": (spans[0],)},
+                             a=factor, matrix=b.value)  # fmt: skip
+        return result
+
+    def _matrix_like(self, operand: Operand, other: Operand, span: Span) -> Value:
+        """An operand as a matrix: a number becomes one of the other's type that has it in every component."""
+        if isinstance(operand, Runtime) and isinstance(operand.type, CoopMatrix):
+            return operand.value
+        assert isinstance(other, Runtime) and isinstance(other.type, CoopMatrix)
+        if isinstance(operand, Known):
+            return self.constant(self.fitted(operand, other.type, span), other.type, span)
+        number = self.value(operand, other.type.component, span)
+        (spread,) = self.add("cooperative_matrix_construct", other.type, span=span, a=number)
+        return spread
+
+    def _broadcast(self, mnemonic: str, a: Value, b: Value, span: Span) -> Value:
+        """The result of an operator on matrices of which one has a single row or column."""
+        assert isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix)
+        shape = tuple(map(max, a.type.shape, b.type.shape))
+        if any(n not in (1, most) for t in (a.type, b.type) for n, most in zip(t.shape, shape, strict=True)):
+            self.fail("types", f"shapes {a.type.shape} and {b.type.shape} do not go together", span)
+        type = replace(a.type, rows=shape[0], columns=shape[1])
+        if shape not in (a.type.shape, b.type.shape):
+            filled = self.constant(self.fitted(Known(0), type, span), type, span)
+            matrices: tuple[Value, ...] = (a, b, filled)
+        else:
+            matrices = (a, b)
+        places = Value("", I32, span), Value("", I32, span)
+        elements = tuple(Value("", m.type.component, span) for m in matrices if isinstance(m.type, CoopMatrix))
+        with self.region(RegionKind.SPMD) as inner:
+            (result,) = self.add(mnemonic, type.component, span=span, a=elements[0], b=elements[1])
+            self.add("yield", span=span, values=(result,))
+        (made,) = self.add("cooperative_matrix_apply", type, span=span, row=places[0], column=places[1],
+                           elements=elements, matrices=matrices, body=inner.region(span))  # fmt: skip
+        return made
+
+    # --- signs, truth, comparisons ----------------------------------------------------------
+
+    def unary(self, kind: type[ast.unaryop], a: Operand, at: Span, span: Span) -> Operand:
+        """The result of an operator with one operand. Raises `PythonFault`."""
+        if kind is ast.Not:
+            return self._negated(a, at, span)
+        a = self.computed(a, at)
+        value = self.literal(a)
+        if isinstance(a, Known):
+            if value is None or (kind is ast.Invert and not isinstance(value, int)):
+                self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)}", span)
+            if kind is ast.Invert:
+                result: Literal = not value if isinstance(value, bool) else ~int(value.real)
+            else:
+                result = -value if kind is ast.USub else +value
+            return Known(result, a.varies)
+        if not isinstance(a, Runtime):
+            self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)}", span)
+        if kind is ast.UAdd:
+            return a
+        (result_value,) = self.add(
+            "neg" if kind is ast.USub else "not", a.type, span=span, uses={"a": (at,)}, a=a.value
+        )
+        return Runtime(result_value)
+
+    def _negated(self, a: Operand, at: Span, span: Span) -> Operand:
+        a = self.truth(a, at)
+        if isinstance(a, Known):
+            return Known(not a.value)
+        assert isinstance(a, Runtime)
+        (result,) = self.add("not", BOOL, span=span, uses={"a": (at,)}, a=a.value)
+        return Runtime(result)
+
+    def truth(self, operand: Operand, span: Span) -> Operand:
+        """An operand as a condition: a truth value that is known, or one of run time. Raises `PythonFault`."""
+        operand = self.set(operand, span)
+        if isinstance(operand, Known) and not operand.varies:
+            value = literal_of(operand.value)
+            if value is not None or operand.value is None or isinstance(operand.value, str | tuple):
+                return Known(bool(operand.value))
+        if isinstance(operand, Runtime) and isinstance(operand.type, Boolean):
+            return operand
+        if isinstance(operand, Known) and operand.varies:
+            return Runtime(self.constant(True, BOOL, span))
+        hint = "compare it: `!= 0`" if isinstance(operand, Runtime) and isinstance(operand.type, Number) else None
+        if isinstance(operand, Memory | Part):
+            hint = "an array has no truth value: compare its elements, or write gl.associated(X)"
+        self.fail("condition", f"expected a truth value, found {described(operand)}", span, hint)
+
+    def comparison(self, kind: type[ast.cmpop], a: Operand, b: Operand, spans: Spans, span: Span) -> Operand:
+        """Whether two operands compare. Raises `PythonFault`."""
+        a, b = self.set(a, spans[0]), self.set(b, spans[1])
+        if kind in (ast.In, ast.NotIn):
+            items = self.known(b, "what `in` looks through", spans[1])
+            if not isinstance(items, tuple):
+                self.fail("operator", f"`in` looks through a tuple, found {described(b)}", spans[1])
+            wanted = self.known(a, "what `in` looks for", spans[0])
+            found = any(type(wanted) is type(item) and wanted == item for item in items)
+            return Known(found is (kind is ast.In))
+        if kind not in _COMPARISONS:
+            self.fail("operator", f"`{SYMBOLS[kind]}` asks for one object of Python, and kernels have numbers", span,
+                      "write `==` or `!=`; whether there is memory behind X: gl.associated(X)")  # fmt: skip
+        folded = self._folded(kind, a, b, span)
+        if folded is not None:
+            return folded
+        for operand, at in zip((a, b), spans, strict=True):
+            if isinstance(operand, Memory | Part | MatrixProduct | Many) or self._is_matrix(operand):
+                self.fail("operator", f"`{SYMBOLS[kind]}` compares numbers, found {described(operand)}", at,
+                          "compare elements: X[i], or inside gl.apply")  # fmt: skip
+        first, second = self.same(a, b, spans, f"`{SYMBOLS[kind]}`")
+        if isinstance(first.type, Boolean):
+            self.fail("operator", f"`{SYMBOLS[kind]}` compares numbers, found bool", span,
+                      "write the bool itself, or `not` of it, or `^` of both")  # fmt: skip
+        (result,) = self.add(_COMPARISONS[kind], BOOL, span=span, uses={"a": (spans[0],), "b": (spans[1],)},
+                             a=first, b=second)  # fmt: skip
+        return Runtime(result)

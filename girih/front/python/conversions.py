@@ -1,0 +1,372 @@
+"""Operands as values of the ir: literals take the type that they need, everything else has it."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import replace
+
+from girih.front.python.emission import KernelEmission, described, described_type
+from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.ir.core import Slice, Value
+from girih.ir.types import (
+    BOOL,
+    C32,
+    F32,
+    INDEX,
+    SCALARS,
+    Boolean,
+    CoopMatrix,
+    Extent,
+    MatrixScope,
+    MemRef,
+    Number,
+    Type,
+    Use,
+    element_type,
+)
+from girih.language.types import Number as WordNumber
+from girih.source import Span
+
+Literal = bool | int | float | complex
+
+
+def literal_of(value: object) -> Literal | None:
+    """The number or truth value that a value of Python is; None if it is neither."""
+    if isinstance(value, bool | int | float | complex):
+        return value
+    if type(value).__name__ == "bool":  # NumPy's
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return complex(value) if isinstance(value, numbers.Complex) else None
+
+
+def scalar_type(value: object) -> Number | Boolean | None:
+    """The type of the ir that a type of `girih.language` stands for; None for other values, Python's types included."""
+    if isinstance(value, type) and issubclass(value, WordNumber):
+        return SCALARS.get("bool" if value.__name__ == "bool_" else value.__name__)
+    return None
+
+
+def default_type(value: Literal) -> Number | Boolean:
+    """The type of a literal where nothing decides."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INDEX
+    return F32 if isinstance(value, float) else C32
+
+
+class Conversions(KernelEmission):
+    """The translator's part for values: numbers, indices, memory, matrices."""
+
+    # --- numbers ---------------------------------------------------------------------------
+
+    def literal(self, operand: Operand) -> Literal | None:
+        """The number or truth value that an operand is while translating; None if it is none."""
+        return literal_of(operand.value) if isinstance(operand, Known) else None
+
+    def value(self, operand: Operand, type: Type, span: Span) -> Value:
+        """An operand as a value of a type: a literal becomes a constant, everything else must have the type.
+
+        Raises `PythonFault`.
+        """
+        operand = self.computed(operand, span)
+        if isinstance(operand, Known):
+            return self.constant(self.fitted(operand, type, span), type, span)
+        if isinstance(operand, Runtime) and operand.type == type:
+            return operand.value
+        found = described(operand)
+        hint = None
+        scalar = element_type(operand.type) if isinstance(operand, Runtime) else None
+        if isinstance(operand, Runtime) and isinstance(type, Number) and isinstance(scalar, Number):
+            hint = f"convert it: gl.{type}({span.text})" if not isinstance(operand.type, CoopMatrix) else None
+        self.fail("types", f"expected {described_type(type)}, found {found}", span, hint, self.origin(operand, span))
+
+    def origin(self, operand: Operand, span: Span) -> tuple[tuple[Span, str], ...]:
+        """Labels for the place of a fault and for the place where its operand got its type."""
+        if isinstance(operand, Runtime) and operand.value.span.source is span.source:
+            made = operand.value.span
+            if not (made.start <= span.start and span.end <= made.end):
+                return ((span, f"this is {described(operand)}"), (made, "which comes from here"))
+        return ()
+
+    def fitted(self, operand: Known, type: Type, span: Span) -> Literal:
+        """The literal of a type's own kind that a number of Python is. Raises `PythonFault` if it does not fit."""
+        value = literal_of(operand.value)
+        scalar = element_type(type)
+        if value is None or scalar is None or isinstance(type, MemRef):
+            self.fail("types", f"expected {described_type(type)}, found {described(operand)}", span)
+        family = "bool" if isinstance(scalar, Boolean) else scalar.family
+        if isinstance(value, bool) or family == "bool":
+            if isinstance(value, bool) and family == "bool":
+                return value
+            hint = (
+                "a truth value is True or False" if family == "bool" else f"write `1 if ... else 0`, or gl.{scalar}()"
+            )
+            self.fail("literal", f"expected {scalar}, found {described(operand)}", span, hint)
+        try:
+            if family == "integer" and isinstance(value, int):
+                return value
+            if family == "floating" and isinstance(value, int | float):
+                return float(value)
+            if family == "complex":
+                return complex(value)
+        except OverflowError:
+            self.fail("literal", f"{described(operand)} does not fit {scalar}", span)
+        whole = isinstance(value, float) and value.is_integer()
+        instead = f"write {int(value.real)}" if whole and abs(value) < 2**63 else None
+        self.fail("literal", f"expected {described_type(scalar)}, found {described(operand)}", span, instead)
+
+    def materialised(self, operand: Operand, span: Span) -> Runtime:
+        """An operand as a value of the ir that is no memory; a literal gets the type that it has by default."""
+        operand = self.computed(operand, span)
+        if isinstance(operand, Runtime):
+            return operand
+        value = self.literal(operand)
+        if value is None:
+            self.fail("types", f"expected a number, found {described(operand)}", span)
+        return Runtime(self.constant(value, default_type(value), span), isinstance(value, int) and value >= 0)
+
+    def computed(self, operand: Operand, span: Span) -> Operand:
+        """An operand that is no view and no product that is still open: these become matrices."""
+        operand = self.set(operand, span)
+        if isinstance(operand, MatrixProduct):
+            return Runtime(self.product(operand))
+        if isinstance(operand, Part | Memory):
+            return Runtime(self.matrix(operand, span))
+        return operand
+
+    def same(self, a: Operand, b: Operand, spans: tuple[Span, Span], what: str) -> tuple[Value, Value]:
+        """Two operands as values of one type; a literal takes the type of the other. Raises `PythonFault`."""
+        a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
+        if isinstance(a, Known) and isinstance(b, Runtime):
+            return self.value(a, b.type, spans[0]), b.value
+        if isinstance(b, Known) and isinstance(a, Runtime):
+            return a.value, self.value(b, a.type, spans[1])
+        if isinstance(a, Known) and isinstance(b, Known):
+            first, second = self.literal(a), self.literal(b)
+            wider = first if isinstance(second, int) and not isinstance(first, int) else second
+            if wider is not None:
+                type = default_type(wider)
+                return self.value(a, type, spans[0]), self.value(b, type, spans[1])
+        if not isinstance(a, Runtime) or not isinstance(b, Runtime):
+            guilty, at = (a, spans[0]) if not isinstance(a, Runtime | Known) else (b, spans[1])
+            self.fail("operator", f"{what} takes numbers or matrices, found {described(guilty)}", at)
+        if a.type != b.type:
+            self._differ(a, b, spans, what)
+        return a.value, b.value
+
+    def _differ(self, a: Runtime, b: Runtime, spans: tuple[Span, Span], what: str) -> None:
+        first, second = element_type(a.type), element_type(b.type)
+        hint = None
+        if isinstance(a.type, Number | Boolean) and isinstance(b.type, Number | Boolean):
+            wide, narrow = (a, spans[1]) if _rank(a.type) >= _rank(b.type) else (b, spans[0])
+            hint = f"convert one of them: gl.{_word(wide.type)}({narrow.text})"
+        elif isinstance(first, Number) and isinstance(second, Number) and first != second:
+            hint = f"convert one of them: gl.cast(..., gl.{first})"
+        labels = (*_label(a, spans[0]), *_label(b, spans[1]))
+        whole = Span(spans[0].source, spans[0].start, max(spans[0].end, spans[1].end))
+        self.fail(
+            "types", f"{what} takes two of one type, found {described(a)} and {described(b)}", whole, hint, labels
+        )
+
+    def known(self, operand: Operand, what: str, span: Span) -> object:
+        """What an operand is while translating. Raises `PythonFault`, which says `what` must be known."""
+        operand = self.set(operand, span)
+        if isinstance(operand, Known) and not operand.varies:
+            return operand.value
+        if isinstance(operand, Many):
+            return tuple(self.known(item, what, span) for item in operand.items)
+        if isinstance(operand, Known):
+            self.fail("constant", f"{what} must be known while the kernel is translated; a loop changes it", span)
+        self.fail("constant", f"{what} must be known while the kernel is translated, found {described(operand)}", span,
+                  "make it a parameter with the annotation gl.constant, or a number")  # fmt: skip
+
+    def known_integer(self, operand: Operand, what: str, span: Span) -> int:
+        """The integer that an operand is while translating. Raises `PythonFault`."""
+        value = literal_of(self.known(operand, what, span))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        self.fail("constant", f"{what} must be an integer, found {described(operand)}", span)
+
+    def index(self, operand: Operand, span: Span, what: str = "an index") -> Value:
+        """An operand as a value of index type. Raises `PythonFault`, also for a literal below 0."""
+        value = self.literal(operand)
+        if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+            self.fail("index", f"{what} counts from 0, found {value}", span,
+                      "count from the end with the size: X.shape[0] - 1")  # fmt: skip
+        return self.value(operand, INDEX, span)
+
+    def position(self, operand: Operand, span: Span, what: str = "an index") -> Value | int:
+        """An operand as a value of index type, or as a literal where it is one. Raises `PythonFault`."""
+        value = self.literal(operand)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0 and not _varies(operand):
+            return value
+        return self.index(operand, span, what)
+
+    # --- memory ----------------------------------------------------------------------------
+
+    def memory(self, operand: Operand, span: Span) -> Memory:
+        """An operand as memory; a slice becomes a subview. Raises `PythonFault`."""
+        operand = self.set(operand, span)
+        if isinstance(operand, Memory):
+            return operand
+        if isinstance(operand, Part):
+            return self.subview(operand)
+        self.fail("types", f"expected an array or a view, found {described(operand)}", span)
+
+    def subview(self, part: Part) -> Memory:
+        """The view of a slice, for which an instruction is added."""
+        memory = part.memory
+        sizes: list[Value | int | None] = []
+        extents: list[Extent] = []
+        for axis, size in enumerate(part.sizes):
+            if part.dropped[axis]:
+                sizes.append(None)
+                extents.append(None)
+                continue
+            written, extent = self._rest(part, axis) if size is None else (size, size)
+            sizes.append(written)
+            extents.append(extent)
+        whole = all(
+            o == 0 and not d and e is not None and e == s
+            for o, d, e, s in zip(part.offsets, part.dropped, extents, memory.sizes, strict=True)
+        )
+        if whole:
+            return memory
+        slices = tuple(Slice(part.offsets[axis], sizes[axis]) for axis in memory.axes)
+        kept = [axis for axis in memory.axes if not part.dropped[axis]]
+        type = MemRef(
+            memory.type.element,
+            tuple(extents[axis] for axis in kept),
+            tuple(memory.type.strides[memory.mode(axis)] for axis in kept),
+            memory.type.space,
+        )
+        (view,) = self.add("subview", type, span=part.span, tensor=memory.value, slices=slices)
+        names = sorted(kept)
+        return Memory(view, tuple(names.index(axis) for axis in kept), memory.checked)
+
+    def _rest(self, part: Part, axis: int) -> tuple[Value | int, Extent]:
+        """The size of what lies behind the offset of an axis: as it is written, and in the type."""
+        size, offset = part.memory.sizes[axis], part.offsets[axis]
+        if size is not None and isinstance(offset, int):
+            return max(size - offset, 0), max(size - offset, 0)
+        whole = self.size(part.memory, axis, part.span)
+        if offset == 0:
+            return whole, None
+        given = self.constant(offset, INDEX, part.span) if isinstance(offset, int) else offset
+        (rest,) = self.add("sub", INDEX, span=part.span, a=whole, b=given)
+        return rest, None
+
+    def size(self, memory: Memory, axis: int, span: Span) -> Value:
+        """The size of an axis, as a value."""
+        known = memory.sizes[axis]
+        if known is not None:
+            return self.constant(known, INDEX, span)
+        (size,) = self.add("size", INDEX, span=span, tensor=memory.value, mode=memory.mode(axis))
+        return size
+
+    # --- matrices --------------------------------------------------------------------------
+
+    def part(self, operand: Memory | Part, span: Span) -> Part:
+        """Memory as a slice, of all of it if it is none."""
+        if isinstance(operand, Part):
+            return operand
+        rank = operand.rank
+        return Part(operand, (0,) * rank, operand.sizes, (False,) * rank, span)
+
+    def matrix(self, operand: Operand, span: Span, use: Use | None = None, scope: MatrixScope | None = None) -> Value:
+        """An operand as a matrix of a use and scope; a view of constant sizes is loaded, here.
+
+        An accumulator becomes a factor by a cast, which changes no number. Raises `PythonFault`.
+        """
+        operand = self.set(operand, span)
+        if isinstance(operand, MatrixProduct):
+            operand = Runtime(self.product(operand, scope))
+        if isinstance(operand, Part | Memory):
+            return self._loaded(self.part(operand, span), span, use or Use.ACC, scope or MatrixScope.SUBGROUP)
+        if not isinstance(operand, Runtime) or not isinstance(operand.type, CoopMatrix):
+            self.fail("types", f"expected a matrix, or a view of one, found {described(operand)}", span)
+        type = operand.type
+        if use is None or type.use is use:
+            return operand.value
+        if type.use is not Use.ACC:
+            self.fail("types", f"expected a matrix with use {use.value}, found use {type.use.value}", span,
+                      "load the view once more where it has the other use", self.origin(operand, span))  # fmt: skip
+        (turned,) = self.add("cast", replace(type, use=use), span=span, a=operand.value)
+        return turned
+
+    def _loaded(self, part: Part, span: Span, use: Use, scope: MatrixScope) -> Value:
+        memory = part.memory
+        kept = [axis for axis in range(memory.rank) if not part.dropped[axis]]
+        if self.is_collective:
+            self.fail("view", "a view is loaded as a matrix by work-items, and this code is the work-group's", span,
+                      "put it into `with gl.parallel():`, or call a collective such as gl.gemm")  # fmt: skip
+        if len(kept) != 2:
+            self.fail("view", f"a view with 2 axes is loaded as a matrix; this one has {len(kept)}", span,
+                      "keep a second axis: X[i:i + 1, :]" if len(kept) == 1 else "index an element")  # fmt: skip
+        rows, columns = (part.sizes[axis] for axis in kept)
+        if rows is None or columns is None:
+            self.fail("view", "a view that is loaded as a matrix has constant sizes", span,
+                      "write the length of each slice: X[i:i + 32, k:k + 32]")  # fmt: skip
+        if len(kept) < memory.rank:
+            memory, first, second = self._plane(part, kept)
+        else:
+            first, second = (self._offset(part, axis) for axis in kept)
+        turned = memory.axes == (1, 0)
+        row, column = (second, first) if turned else (first, second)
+        type = CoopMatrix(memory.type.element, rows, columns, use, scope)
+        (tile,) = self.add("cooperative_matrix_load", type, span=span, transpose=turned, memory=memory.value,
+                           row=row, column=column, checked=checks(memory))  # fmt: skip
+        return tile
+
+    def _offset(self, part: Part, axis: int) -> Value:
+        offset = part.offsets[axis]
+        return self.constant(offset, INDEX, part.span) if isinstance(offset, int) else offset
+
+    def _plane(self, part: Part, kept: list[int]) -> tuple[Memory, Value, Value]:
+        """The whole plane that a slice of memory with more than two axes lies in, and the place of the slice there."""
+        rank = part.memory.rank
+        offsets = tuple(0 if axis in kept else part.offsets[axis] for axis in range(rank))
+        whole = Part(part.memory, offsets, tuple(part.memory.sizes), part.dropped, part.span)
+        plane = self.subview(whole)
+        first, second = (self._offset(part, axis) for axis in kept)
+        return plane, first, second
+
+    def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
+        """A product that is added to zeros."""
+        raise NotImplementedError
+
+
+def checks(memory: Memory) -> object:
+    """The modifier of loads and stores of tiles of some memory."""
+    from girih.ops.tile.coopmatrix import Checked
+
+    return Checked.BOTH if memory.checked else Checked.NONE
+
+
+def _varies(operand: Operand) -> bool:
+    return isinstance(operand, Known) and operand.varies
+
+
+def _rank(type: Type) -> tuple[int, int]:
+    """A rank of scalar types: the one of two to convert to has the higher."""
+    if not isinstance(type, Number):
+        return (0, 0)
+    return ("integer", "floating", "complex").index(type.family) + 1, type.size
+
+
+def _word(type: Type) -> str:
+    return "bool_" if isinstance(type, Boolean) else str(type)
+
+
+def _label(operand: Runtime, span: Span) -> tuple[tuple[Span, str], ...]:
+    name = f"this is {described(operand)}"
+    made = operand.value.span
+    apart = made.source is span.source and not (made.start <= span.start and span.end <= made.end)
+    if apart and made.start < made.end:
+        return ((span, name), (made, f"{described(operand)} comes from here"))
+    return ((span, name),)

@@ -1,0 +1,381 @@
+"""Loops: over a range, with the names that they change carried along; over points that are shared out; unrolled."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from girih.front.python.branches import Branches, place_of
+from girih.front.python.codes import PythonFault
+from girih.front.python.conversions import default_type
+from girih.front.python.emission import described
+from girih.front.python.liveness import assigned
+from girih.front.python.operands import Known, Many, MatrixProduct, Operand, Runtime, Unset
+from girih.ir.core import RegionKind, Value, is_name
+from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, Type
+from girih.language.words import WORD
+from girih.source import Span
+
+MOST_UNROLLED = 4096
+"""A loop that is unrolled has at most as many iterations."""
+
+
+class Loops(Branches):
+    """The translator's part for loops."""
+
+    carried_types: dict[tuple[object, ...], Type]
+    """The types that were found for literals that a loop carries, by the loop, its callers and the name."""
+
+    def loop(self, node: ast.For) -> None:
+        """A `for` statement. Raises `PythonFault`."""
+        span = self.span(node.iter)
+        if node.orelse:
+            self.fail("statement", "`else` of a loop has no meaning in a kernel", self.span(node.orelse[0]),
+                      "write what follows behind the loop")  # fmt: skip
+        if not isinstance(node.iter, ast.Call):
+            return self._unrolled(node, self._items(self.expression(node.iter), span))
+        callee = self.expression(node.iter.func)
+        function = callee.value if isinstance(callee, Known) else None
+        if function is builtins.range:
+            return self._range_loop(node, *self._range_of(node.iter))
+        word = getattr(function, WORD, None)
+        if word == "unroll":
+            return self._unrolled(node, self._unrolled_items(node.iter))
+        if word == "foreach":
+            return self._foreach(node, node.iter)
+        if word == "foreach_tile":
+            return self._foreach_tile(node, node.iter)
+        found = self.expression(node.iter)
+        return self._unrolled(node, self._items(found, span))
+
+    # --- unrolled --------------------------------------------------------------------------
+
+    def _items(self, operand: Operand, span: Span) -> Sequence[Operand]:
+        operand = self.set(operand, span)
+        if isinstance(operand, Many):
+            return operand.items
+        if isinstance(operand, Known) and isinstance(operand.value, tuple):
+            return [Known(item) for item in operand.value]
+        self.fail("loop", f"a loop does not go through {described(operand)}", span,
+                  "write for i in range(n), or for i, j in gl.foreach(m, n)")  # fmt: skip
+
+    def _unrolled_items(self, call: ast.Call) -> Sequence[Operand]:
+        span = self.span(call)
+        if len(call.args) != 1 or call.keywords:
+            self.fail("arguments", "gl.unroll takes a range or a tuple", span)
+        inner = call.args[0]
+        if isinstance(inner, ast.Call):
+            callee = self.expression(inner.func)
+            if isinstance(callee, Known) and callee.value is builtins.range:
+                numbers = [self.known_integer(self.expression(a), "a range that is unrolled", self.span(a))
+                           for a in inner.args]  # fmt: skip
+                if not 1 <= len(numbers) <= 3 or inner.keywords:
+                    self.fail("arguments", "range takes one to three numbers", self.span(inner))
+                if len(numbers) == 3 and numbers[2] == 0:
+                    self.fail("loop", "the step of a range is not 0", self.span(inner))
+                return [Known(k) for k in self._few(range(*numbers), span)]
+        return self._items(self.expression(inner), span)
+
+    def _few(self, numbers: range, span: Span) -> range:
+        if numbers and (numbers[-1] - numbers[0]) // numbers.step >= MOST_UNROLLED:
+            self.fail("loop", f"at most {MOST_UNROLLED} iterations are unrolled", span, "write for i in range(n)")
+        return numbers
+
+    def _unrolled(self, node: ast.For, items: Sequence[Operand]) -> None:
+        """The body once for each item, one after the other."""
+        for item in items:
+            before = len(self.diagnostics)
+            self.assign(node.target, item, self.span(node.iter))
+            self.in_loop(node.body)
+            if len(self.diagnostics) > before:
+                raise PythonFault(None)
+
+    def in_loop(self, body: Sequence[ast.stmt]) -> None:
+        """The statements of a loop or region, where no `return` stands."""
+        may, self.scope.may_return = self.scope.may_return, False
+        try:
+            self.block(body)
+        finally:
+            self.scope.may_return = may
+
+    # --- over a range ----------------------------------------------------------------------
+
+    def _range_of(self, call: ast.Call) -> tuple[Operand, Operand, Operand | None, tuple[Span, ...]]:
+        """Start, stop and step of a range, and the places of start and stop."""
+        span = self.span(call)
+        if not 1 <= len(call.args) <= 3 or call.keywords:
+            self.fail(
+                "arguments", f"range takes one to three numbers, found {len(call.args) + len(call.keywords)}", span
+            )
+        operands = [self.number(a) for a in call.args]
+        places = [self.span(a) for a in call.args]
+        for operand, at in zip(operands, places, strict=True):
+            value = self.literal(operand)
+            integer = isinstance(value, int) and not isinstance(value, bool)
+            scalar = operand.type if isinstance(operand, Runtime) else None
+            if not integer and not (isinstance(scalar, Number) and scalar.family == "integer"):
+                self.fail("loop", f"a range goes from integer to integer, found {described(operand)}", at)
+        start, at = (operands[0], places[0]) if len(operands) > 1 else (Known(0), places[0])
+        stop, behind = (operands[1], places[1]) if len(operands) > 1 else (operands[0], places[0])
+        step = operands[2] if len(operands) == 3 else None
+        number = self.literal(step) if step is not None else 1
+        if isinstance(number, int) and number <= 0:
+            self.fail("loop", f"the step of a range is positive, found {number}", places[-1],
+                      "go upwards, and compute what counts down: n - 1 - i")  # fmt: skip
+        return start, stop, step if number != 1 else None, (at, behind, places[-1])
+
+    def _range_loop(
+        self, node: ast.For, start: Operand, stop: Operand, step: Operand | None, places: tuple[Span, ...]
+    ) -> None:
+        if not isinstance(node.target, ast.Name):
+            self.fail("loop", "a range gives one number", self.span(node.target), "write one name")
+        first, last = self.same(start, stop, (places[0], places[1]), "`range`")
+        distance = self.value(step, first.type, places[2]) if step is not None else None
+        carried = self._carried(node)
+        natural = self._natural(start)
+        types = self._types_of_carried(node, carried, first.type, natural)
+        initial: list[Value] = []
+        kept: list[str] = []
+        for name in carried:
+            if name in types:
+                initial.append(self.value(self.scope.names[name], types[name], self.span(node)))
+                kept.append(name)
+        inner_values = [Value(name if is_name(name) else "", types[name], self.span(node)) for name in kept]
+        variable = Value(node.target.id if is_name(node.target.id) else "", first.type, self.span(node.target))
+        before = dict(self.scope.names)
+        body = place_of(node.body, self.span, self.span(node))
+        with self.region() as builder:
+            self._enter(node, dict(zip(kept, inner_values, strict=True)), Runtime(variable, natural))
+            self.in_loop(node.body)
+            self._yield_carried(kept, types, before, body)
+        behind = dict(self.scope.names)
+        uses = {"start": (places[0],), "stop": (places[1],), "step": (places[2],)}
+        head = Span(body.source, self.span(node).start, self.span(node.iter).end)
+        results = self.add("for", *(types[name] for name in kept), span=head, uses=uses, variable=variable, start=first,
+                           stop=last, step=distance, carried=tuple(inner_values), initial=tuple(initial),
+                           body=builder.region(body))  # fmt: skip
+        self.scope.names = before
+        for name in assigned([node]):
+            self.scope.names[name] = self._behind(name, behind.get(name), node)
+        for name, result in zip(kept, results, strict=True):
+            result.name = name if is_name(name) else ""
+            self.scope.names[name] = Runtime(result)
+
+    def _behind(self, name: str, operand: Operand | None, node: ast.For) -> Operand:
+        """What a name that a loop set, and does not carry, stands for behind it."""
+        if isinstance(operand, Unset) and operand.message:
+            return operand
+        what = "the variable of a loop" if name in assigned([node.target]) else f"`{name}`"
+        return Unset(
+            "python.unset",
+            f"{what} is not set behind the loop, which may have no iteration",
+            f"set it before the loop: {name} = ...",
+            ((self.span(node.target), "the loop"),),
+        )
+
+    def _carried(self, node: ast.For) -> list[str]:
+        """The names that have a value before a loop, are set in it, and are read in a later iteration or behind it."""
+        live = self.scope.live.before.get(node, frozenset()) | self.scope.live.after.get(node, frozenset())
+        names = (assigned(node.body) - assigned([node.target])) & live
+        return sorted(name for name in names if name in self.scope.names)
+
+    def _enter(self, node: ast.For, carried: dict[str, Value], variable: Operand) -> None:
+        """Set the names as an iteration finds them."""
+        for name in assigned(node.body):
+            if name in carried:
+                self.scope.names[name] = Runtime(carried[name])
+            else:
+                self.scope.names[name] = self._before_first(name, self.scope.names.get(name), node)
+        assert isinstance(node.target, ast.Name)
+        self.scope.names[node.target.id] = variable
+
+    def _before_first(self, name: str, earlier: Operand | None, node: ast.For) -> Operand:
+        """What a name that is set in a loop, and not carried, stands for at the begin of an iteration."""
+        if isinstance(earlier, Unset) and not earlier.message:
+            return earlier
+        if earlier is None or isinstance(earlier, Unset):
+            return Unset(
+                "python.unset", f"`{name}` is not set in the first iteration", f"set it before the loop: {name} = ..."
+            )
+        return Unset(
+            "python.carried",
+            f"`{name}` is {described(earlier)}, which a loop does not hand on to the next iteration",
+            "index memory with numbers that the loop changes",
+            ((self.span(node.target), "the loop"),),
+        )
+
+    def _types_of_carried(self, node: ast.For, carried: list[str], variable: Type, natural: bool) -> dict[str, Type]:
+        """The types of names that a loop carries; names that it cannot carry are missing."""
+        types: dict[str, Type] = {}
+        open_names: list[str] = []
+        for name in carried:
+            operand = self.scope.names[name]
+            if isinstance(operand, MatrixProduct):
+                operand = self.scope.names[name] = self.computed(operand, operand.span)
+            if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
+                types[name] = operand.type
+            elif self.literal(operand) is not None:
+                key = (node, *(at for *_, at in self.active), name, str(self.literal(operand)))
+                if key in self.carried_types:
+                    types[name] = self.carried_types[key]
+                else:
+                    open_names.append(name)
+        if open_names:
+            found = self._tried(node, types, open_names, variable)
+            for name in open_names:
+                key = (node, *(at for *_, at in self.active), name, str(self.literal(self.scope.names[name])))
+                types[name] = self.carried_types[key] = found[name]
+        return types
+
+    def _tried(self, node: ast.For, types: dict[str, Type], names: list[str], variable: Type) -> dict[str, Type]:
+        """The types that the body of a loop gives to literals; it is translated for this, and thrown away."""
+        before = dict(self.scope.names)
+        count, said = len(self.builder.ops), list(self.diagnostics)
+        literals = {name: self.literal(before[name]) for name in names}
+        try:
+            with self.region():
+                values = {name: Value("", type) for name, type in types.items()}
+                self._enter(node, values, Runtime(Value("", variable)))
+                for name in names:
+                    self.scope.names[name] = Known(literals[name], varies=True)
+                self.in_loop(node.body)
+                behind = {name: self.scope.names.get(name) for name in names}
+        finally:
+            self.scope.names = before
+            del self.builder.ops[count:]
+            self.diagnostics = said
+        return {name: self._type_behind(literals[name], behind[name]) for name in names}
+
+    def _type_behind(self, literal: object, operand: Operand | None) -> Type:
+        if isinstance(operand, MatrixProduct):
+            operand = None
+        if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
+            return operand.type
+        value = self.literal(operand) if operand is not None else None
+        assert isinstance(literal, bool | int | float | complex)
+        wider = value if isinstance(literal, int) and isinstance(value, float | complex) else literal
+        return default_type(wider)
+
+    def _yield_carried(self, kept: list[str], types: dict[str, Type], before: dict[str, Operand], span: Span) -> None:
+        """End an iteration with the values of the names that it hands on."""
+        if not kept:
+            return
+        values = [self._handed_on(name, types[name], before[name], span) for name in kept]
+        self.add("yield", span=span, values=tuple(values))
+
+    def _handed_on(self, name: str, type: Type, earlier: Operand, span: Span) -> Value:
+        operand = self.scope.names.get(name, Unset())
+        try:
+            if isinstance(operand, Runtime) and operand.type != type:
+                made = operand.value.span
+                first = earlier.value.span if isinstance(earlier, Runtime) else span
+                labels = ((made, f"here it is {described(operand)}"), (first, f"before the loop it is {type}"))
+                self.fail("two_types", f"`{name}` is {type} before the loop, {described(operand)} behind an iteration",
+                          made, f"convert it: {name} = gl.{type}(...)", labels)  # fmt: skip
+            return self.value(operand, type, span)
+        except PythonFault as found:
+            self.report(found)
+            return Value("", type, span)
+
+    # --- over points -----------------------------------------------------------------------
+
+    def _bounds(self, operands: Sequence[ast.expr]) -> tuple[list[Value], list[Value], list[bool]]:
+        """First values and ends of a box, and whether none of its points is negative."""
+        starts: list[Value] = []
+        stops: list[Value] = []
+        natural: list[bool] = []
+        for node in operands:
+            span = self.span(node)
+            found = self.expression(node)
+            ends = found.items if isinstance(found, Many) else (Known(0), found)
+            if len(ends) != 2:
+                self.fail("loop", f"a bound is a size or a pair of begin and end, found {len(ends)} numbers", span)
+            if all(self.literal(e) is not None for e in ends):
+                first, last = (self.value(e, INDEX, span) for e in ends)
+            else:
+                first, last = self.same(ends[0], ends[1], (span, span), "a bound")
+            starts.append(first)
+            stops.append(last)
+            natural.append(self._natural(ends[0]))
+        return starts, stops, natural
+
+    def _targets(self, node: ast.expr, count: int) -> list[ast.Name]:
+        names = node.elts if isinstance(node, ast.Tuple) else [node]
+        found = [name for name in names if isinstance(name, ast.Name)]
+        if len(found) != count or len(names) != count:
+            self.fail("loop", f"there are {count} numbers for each point, found {ast.unparse(node)}", self.span(node))
+        return found
+
+    def _foreach(self, node: ast.For, call: ast.Call) -> None:
+        if not call.args or call.keywords:
+            self.fail("arguments", "gl.foreach takes a size for each variable", self.span(call))
+        starts, stops, natural = self._bounds(call.args)
+        targets = self._targets(node.target, len(starts))
+        variables = [
+            Value(t.id if is_name(t.id) else "", s.type, self.span(t)) for t, s in zip(targets, starts, strict=True)
+        ]
+        names: dict[str, Operand] = {t.id: Runtime(v, n) for t, v, n in zip(targets, variables, natural, strict=True)}
+        self.shared_out(node, "foreach", names, variables=tuple(variables), start=tuple(starts), stop=tuple(stops))
+
+    def _foreach_tile(self, node: ast.For, call: ast.Call) -> None:
+        """`for (i, j), (m, n) in gl.foreach_tile(bounds, shape)`."""
+        span = self.span(call)
+        if len(call.args) != 2 or call.keywords:
+            self.fail("arguments", "gl.foreach_tile takes the bounds and the shape of a tile: "
+                      "gl.foreach_tile((m, n), (32, 32))", span)  # fmt: skip
+        bounds = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else [call.args[0]]
+        starts, stops, natural = self._bounds(bounds)
+        shape = self.known(self.expression(call.args[1]), "the shape of a tile", self.span(call.args[1]))
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        sizes = [n for n in shape if isinstance(n, int) and not isinstance(n, bool)]
+        if len(sizes) != len(starts) or len(shape) != len(starts):
+            self.fail("loop", f"the tile has an integer for each of {len(starts)} bounds", self.span(call.args[1]))
+        if not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
+            self.fail("loop", "a tile has a first point and sizes: for (i, j), (m, n) in ...", self.span(node.target))
+        groups = [self._targets(t, len(starts)) for t in node.target.elts]
+        types = [s.type for s in starts]
+        made = [
+            [Value(t.id if is_name(t.id) else "", k, self.span(t)) for t, k in zip(g, types, strict=True)]
+            for g in groups
+        ]
+        names: dict[str, Operand] = {t.id: Runtime(v, n) for t, v, n in zip(groups[0], made[0], natural, strict=True)}
+        names |= {t.id: Runtime(v, natural=True) for t, v in zip(groups[1], made[1], strict=True)}
+        self.shared_out(node, "foreach_tile", names, variables=tuple(made[0]), start=tuple(starts), stop=tuple(stops),
+                        sizes=tuple(made[1]), tile_shape=tuple(sizes))  # fmt: skip
+
+    def shared_out(self, node: ast.For | ast.With, mnemonic: str, names: dict[str, Operand], **fields: Any) -> None:
+        """A region that work-items execute, in which some names are set; what it sets is their own."""
+        before = dict(self.scope.names)
+        body = place_of(node.body, self.span, self.span(node))
+        with self.region(RegionKind.SPMD) as builder:
+            if mnemonic != "parallel":
+                for name in assigned(node.body) & set(before):
+                    self.scope.names[name] = self._unordered(name, before[name])
+            self.scope.names.update(names)
+            self.in_loop(node.body)
+        last = node.iter if isinstance(node, ast.For) else node.items[0].context_expr
+        head = Span(body.source, self.span(node).start, self.span(last).end)
+        self.add(mnemonic, span=head, body=builder.region(body), **fields)
+        self.scope.names = before
+        for name in assigned([node]):
+            self.scope.names[name] = Unset(
+                "python.unset",
+                f"each work-item has its own `{name}`: it ends with the region that sets it",
+                "store it to memory, or reduce it",
+                ((head, "the region"),),
+            )
+
+    def _unordered(self, name: str, earlier: Operand) -> Operand:
+        if isinstance(earlier, Unset):
+            return earlier
+        return Unset(
+            "python.points",
+            f"`{name}` is set at one point of a `foreach` and read at another, and points have no order",
+            "add with gl.atomic_add, reduce over the work-items, or loop over a range",
+        )
+
+    def assign(self, target: ast.expr, operand: Operand, at: Span) -> None:
+        """Assign to a name, a tuple of names, or elements."""
+        raise NotImplementedError

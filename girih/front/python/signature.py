@@ -1,0 +1,139 @@
+"""The parameters of a kernel as their annotations declare them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from typing import Literal, TypeVar
+
+from girih.front.python.codes import PythonFault, fault
+from girih.front.python.conversions import scalar_type
+from girih.front.python.reading import FunctionSource
+from girih.ir.core import is_name
+from girih.language import types as words
+from girih.lazy_dataclass import dataclass
+from girih.source import Span
+
+Kind = Literal["scalar", "array", "group", "tensor_map", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A parameter: what it takes, the name of its element type or a variable for it, its rank, its default.
+
+    `default` is `inspect.Parameter.empty` where there is none; `rank` is None of a constant. `mode` is that of a tensor
+    map.
+    """
+
+    name: str
+    kind: Kind
+    element: str | TypeVar | None
+    rank: int | None
+    default: object
+    span: Span
+    mode: str = "tiled"
+
+
+def declared_parameters(text: FunctionSource) -> tuple[Declared, ...]:
+    """The parameters of a kernel, in order. Raises `PythonFault` for one that is not annotated by a type of kernels."""
+    node = text.node
+    if isinstance(node, ast.Lambda):
+        raise fault("function", "a kernel is a function defined with `def`, found a lambda", text.span(node))
+    given = node.args
+    for star, what in ((given.vararg, "*"), (given.kwarg, "**")):
+        if star is not None:
+            raise fault(
+                "function", f"a kernel has no `{what}{star.arg}`", text.span(star), "write a parameter for each"
+            )
+    function = text.function
+    defaults = {k: p.default for k, p in inspect.signature(function).parameters.items()}
+    listed = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    return tuple(_declared(text, argument, defaults.get(argument.arg)) for argument in listed)
+
+
+def _declared(text: FunctionSource, argument: ast.arg, default: object) -> Declared:
+    span = text.span(argument)
+    if not is_name(argument.arg):
+        raise fault(
+            "function", f"a parameter's name is letters, digits and _, a letter first, found `{argument.arg}`", span
+        )
+    if argument.annotation is None:
+        raise fault("annotation", f"the parameter `{argument.arg}` says no type", span,
+                    f"write {argument.arg}: gl.f32, gl.Matrix[gl.f32], gl.constant, ...")  # fmt: skip
+    value = _evaluated(text, argument)
+    kind, element, rank, mode = _meaning(value, text, argument)
+    return Declared(argument.arg, kind, element, rank, default, span, mode)
+
+
+def _evaluated(text: FunctionSource, argument: ast.arg) -> object:
+    """The annotation of a parameter as an object of Python."""
+    function = text.function
+    value = function.__annotations__.get(argument.arg)
+    if not isinstance(value, str):
+        return value
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    local: dict[str, object] = {}
+    for name, cell in cells:
+        try:
+            local[name] = cell.cell_contents
+        except ValueError:
+            continue
+    try:
+        return eval(value, function.__globals__, local)
+    except Exception as error:
+        assert argument.annotation is not None
+        raise fault(
+            "annotation", f"the annotation `{value}` cannot be read: {error}", text.span(argument.annotation)
+        ) from None
+
+
+def _meaning(
+    value: object, text: FunctionSource, argument: ast.arg
+) -> tuple[Kind, str | TypeVar | None, int | None, str]:
+    """Kind, element, rank and mode of what an annotation stands for."""
+    if value is words.constant or value in (int, bool, str) or value is typing.Any:
+        return "constant", None, None, ""
+    element = _element(value)
+    if element is not None:
+        return "scalar", element, 0, ""
+    origin = typing.get_origin(value) or value
+    arguments = typing.get_args(value)
+    if origin is words.Group and len(arguments) == 1:
+        kind, inner, rank, _ = _meaning(arguments[0], text, argument)
+        if kind == "array":
+            return "group", inner, rank, ""
+    if isinstance(origin, type) and issubclass(origin, words.Array):
+        rank = origin.rank if origin.rank is not None else _rank(arguments)
+        inner = _element(arguments[0]) if arguments else None
+        if rank is not None and (inner is not None or not arguments):
+            return "array", inner, rank, ""
+    if origin in (words.TensorMap, words.Im2colMap) and len(arguments) == 2:
+        inner, rank = _element(arguments[0]), _rank(arguments)
+        if inner is not None and rank is not None:
+            return "tensor_map", inner, rank, "tiled" if origin is words.TensorMap else "im2col"
+    raise _unknown(value, text, argument)
+
+
+def _element(value: object) -> str | TypeVar | None:
+    if isinstance(value, TypeVar):
+        return value
+    type = scalar_type(value)
+    return None if type is None else str(type)
+
+
+def _rank(arguments: tuple[object, ...]) -> int | None:
+    """The rank that a literal type says as the second argument: `Literal[3]`."""
+    literal = typing.get_args(arguments[1]) if len(arguments) == 2 else ()
+    rank = literal[0] if len(literal) == 1 else None
+    return rank if isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0 else None
+
+
+def _unknown(value: object, text: FunctionSource, argument: ast.arg) -> PythonFault:
+    assert argument.annotation is not None
+    span = text.span(argument.annotation)
+    name = getattr(value, "__name__", "")
+    hint = {"float": "say how large: gl.f32 or gl.f64", "complex": "say how large: gl.c32 or gl.c64",
+            "ndarray": "say type and rank: gl.Matrix[gl.f32], gl.Vector[gl.f32]"}.get(
+        name, "write gl.f32, gl.index, gl.Vector[gl.f32], gl.Array[gl.f32, Literal[3]], gl.constant")  # fmt: skip
+    return fault("annotation", f"`{ast.unparse(argument.annotation)}` is no type of kernels", span, hint)
