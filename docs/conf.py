@@ -24,6 +24,7 @@ smartquotes = False
 girih_navigation = {
     "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
     "Use": [
+        "functions",
         "kernels/index",
         "spirv/index",
         "targets",

@@ -38,15 +38,15 @@ _HOME = {
     "Span": "girih.source",
 }
 
-_MODULES = ("jax", "kernels", "spirv", "torch")
+_MODULES = ("functions", "jax", "kernels", "spirv", "torch")
 """Modules that are attributes of the package without an import of their own: `girih.kernels.gemm()`.
 
 Those of libraries that may be missing are not in `__all__`, so that `from girih import *` does not need them.
 """
 
 if TYPE_CHECKING:
+    from girih import functions, kernels, spirv
     from girih import jax as jax
-    from girih import kernels, spirv
     from girih import torch as torch
     from girih.api import Kernel, Launch, Program, load, loads
     from girih.arguments.arrays import Group, Uninitialized, uninitialized
@@ -89,6 +89,7 @@ __all__ = [
     "Uninitialized",
     "check",
     "explore",
+    "functions",
     "kernels",
     "load",
     "loads",

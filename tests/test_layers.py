@@ -303,6 +303,7 @@ ROOMS = {
     "api": Room((*WORDS, "environment", "ir", "program", "front", "addressing", "arguments", "interpreter", "runtime")),
     "exploration": Room(("diagnostics", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
+    "functions": Room((*WORDS, "ir", "arguments", "api", "kernels"), ARRAYS),
     # Kernels as operators of other libraries, which nothing else imports.
     "operators": Room((*WORDS, "ir", "arguments", "api")),
     "torch": Room((*WORDS, "ir", "arguments", "api", "operators"), ("torch",)),

@@ -1,0 +1,129 @@
+"""`attention`: softmax(scale Q K^T) V for each head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+
+from girih import kernels
+from girih.functions.layouts import AxisView, elements, split
+from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
+from girih.functions.texts import library_kernel, settled
+
+ELEMENTS = ("f16", "bf16", "f32")
+MOST_HEADDIM = 1024
+
+
+def attention(
+    q: Any, k: Any, v: Any, *, causal: bool = False, scale: float | None = None, fast: bool = False, out: Any = None,
+    target: str | None = None,
+) -> Any:  # fmt: skip
+    """Attention: softmax(scale q k^T) v for each head, without ever holding the matrix of scores.
+
+    q is ... x heads x queries x headdim, k and v are ... x key heads x keys x headdim, of f16, bf16 or f32; the result
+    is like q. The sizes in front are a batch, and equal in all. heads is a multiple of key heads: neighbouring heads
+    share one. With two axes there is one head. `scale` is 1 / sqrt(headdim) if left out; scores, sums and the result
+    are in f32 until it is stored. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a relative
+    error of up to 2^-10.
+
+    Arrays in order C are used as they are, also with gaps between heads; others are copied, with a `CopyWarning`.
+    Raises `LaunchError`: `bind.dtype`, `bind.shape`, `bind.range` for a scale that is not finite.
+    """
+    return _ATTENTION((q, k, v), (causal, scale, fast), out, target)
+
+
+def _build(problem: FunctionCall) -> CallPlan:
+    causal, scale, fast = problem.options
+    q, k, v = (problem.operand(index) for index in range(3))
+    library = problem.library
+    for option, value in (("causal", causal), ("fast", fast)):
+        if not isinstance(value, bool | np.bool_):
+            problem.refuse("bind.type", f"{option} must be True or False; got {value!r}")
+    for one in (q, k, v):
+        problem.check_element(one, ELEMENTS)
+        problem.check_same(one, q)
+        if len(one.shape) < 2:
+            problem.refuse("bind.shape", f"{one.name} has shape {one.shape}; it must have at least two axes, "
+                           "... x heads x rows x headdim")  # fmt: skip
+    _check_shapes(problem, q, k, v)
+    headdim = q.shape[-1]
+    made = NewArray(q.element, q.shape, tuple(range(len(q.shape))))
+    (out,) = problem.results(made)
+    factor = _scale(problem, scale, headdim)
+    heads, key_heads = elements(q.shape[:-2]), elements(k.shape[:-2])
+    if not elements(q.shape):
+        return CallPlan((made,), lambda arrays, outs: None, (True,))
+    if k.shape[-2] == 0:
+        zeros = library.filled
+        return CallPlan((made,), lambda arrays, outs: library.assign(outs[0], zeros(q.shape, q.element, 0)), (True,))
+    kernel = settled(
+        library_kernel(kernels.attention, problem.target, type=q.element, headdim=headdim, causal=bool(causal),
+                       fast=bool(fast)), library)  # fmt: skip
+    views = [_heads(problem, one, count) for one, count in ((q, heads), (k, key_heads), (v, key_heads))]
+    order = tuple(range(len(q.shape)))
+    result = library.viewer(AxisView(order, (heads, *q.shape[-2:])), q.shape)
+    direct = out is None or _fits(out)
+
+    def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        a, b, c = (view(array) for view, array in zip(views, arrays, strict=True))
+        kernel(a, b, c, result(outs[0]), factor)
+
+    return CallPlan((made,), launch, (direct,))
+
+
+_ATTENTION = ArrayFunction("attention", ("q", "k", "v"), _build)
+
+
+def _check_shapes(problem: FunctionCall, q: Operand, k: Operand, v: Operand) -> None:
+    headdim = q.shape[-1]
+    if k.shape != v.shape:
+        problem.refuse("bind.shape", f"k has shape {k.shape} and v has shape {v.shape}; they must be equal")
+    if len(k.shape) != len(q.shape) or k.shape[:-3] != q.shape[:-3]:
+        problem.refuse("bind.shape", f"q has shape {q.shape} and k has shape {k.shape}; they must have as many axes, "
+                       "and the same sizes in front of heads x rows x headdim")  # fmt: skip
+    if k.shape[-1] != headdim:
+        problem.refuse("bind.shape", f"q has shape {q.shape} and k has shape {k.shape}; the last axis, headdim, must "
+                       "be the same")  # fmt: skip
+    if not 1 <= headdim <= MOST_HEADDIM:
+        problem.refuse("bind.shape", f"q has shape {q.shape}; the last axis, headdim, must be from 1 to {MOST_HEADDIM}")
+    heads, key_heads = (*q.shape, 1)[-4 if len(q.shape) > 2 else -1], (*k.shape, 1)[-4 if len(k.shape) > 2 else -1]
+    if key_heads == 0 or heads % key_heads:
+        problem.refuse(
+            "bind.shape", f"q has {heads} heads and k has {key_heads}; heads must be a multiple of key heads"
+        )
+
+
+def _scale(problem: FunctionCall, scale: Any, headdim: int) -> float:
+    if scale is None:
+        return 1 / sqrt(headdim)
+    if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating):
+        problem.refuse("bind.type", f"scale must be a number; got {scale!r}")
+    if not isfinite(scale):
+        problem.refuse("bind.range", f"scale is {scale}; it must be finite")
+    return float(scale)
+
+
+def _fits(one: Operand) -> bool:
+    """Whether rows are packed, heads follow each other evenly, and all is in order C."""
+    order = tuple(range(len(one.shape)))
+    view = split(one.shape, one.steps, len(one.shape) - 2)
+    rows = one.shape[-2] <= 1 or one.steps[-2] == one.shape[-1]
+    return (view is not None and view.axes == order and len(view.shape) == 3 and rows) or _is_packed(one)
+
+
+def _is_packed(one: Operand) -> bool:
+    packed = one.packed(range(len(one.shape))).steps
+    return all(size <= 1 or a == b for size, a, b in zip(one.shape, one.steps, packed, strict=True))
+
+
+def _heads(problem: FunctionCall, one: Operand, count: int) -> Callable[[Any], Any]:
+    """What makes heads x rows x headdim of an argument."""
+    library, order = problem.library, tuple(range(len(one.shape)))
+    view = library.viewer(AxisView(order, (count, *one.shape[-2:])), one.shape)
+    if _fits(one):
+        return view
+    problem.tell_copy(one, "it is not in order C, with even gaps between heads")
+    return lambda array: view(library.copied(array, order))

@@ -1,0 +1,311 @@
+"""Functions along one axis of an array: `softmax`, `layernorm`, `rms_norm`, `cross_entropy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from girih import kernels
+from girih.diagnostics import KernelError
+from girih.functions.host import DTYPE_OF, HOST
+from girih.functions.layouts import AxisView, elements, split
+from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
+from girih.functions.problems import listed, refuse
+from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
+from girih.lazy_dataclass import dataclass
+
+EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+"""The distance of 1 and the next number."""
+WORDS_OF_A_WORK_GROUP = 64
+"""The columns side by side that a work-group takes."""
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str | None = None) -> Any:
+    """Softmax along an axis: exp(x - maximum) / sum of exp(x - maximum).
+
+    x is of f16, bf16, f32 or f64, of any shape, and the result is like it; sums are in f64 for f64, else in f32. Where
+    all elements along the axis are -inf, as masks make them, the result is zeros; with NaN or +inf among them, NaN. The
+    result has the order of x in memory. `out` may be x.
+
+    x is used as it is where it is packed, in any order of its axes, and where what lies around the axis has even gaps;
+    other arrays are copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that
+    there is not, `bind.shape` for an `out` of another shape.
+    """
+    return _SOFTMAX((x,), (axis,), out, target)
+
+
+def layernorm(
+    x: Any, weight: Any = None, bias: Any = None, axis: int = -1, *, eps: float = 1e-5, out: Any = None,
+    target: str | None = None,
+) -> Any:  # fmt: skip
+    """LayerNorm along an axis: weight * (x - mean) / sqrt(variance + eps) + bias.
+
+    x is of f16, bf16, f32 or f64, of any shape; weight and bias have one axis, as long as that of x, and its type; left
+    out, they are 1 and 0. The variance is the mean of (x - mean)^2; sums are in f64 for f64, else in f32. The result
+    is like x, in its order in memory. `out` may be x. What is copied is what `softmax` copies.
+
+    Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that there is not and for an eps that is negative or
+    not finite, `bind.shape` for a weight, a bias or an `out` of another shape.
+    """
+    return _LAYERNORM((x, weight, bias), (axis, eps), out, target)
+
+
+def rms_norm(
+    x: Any, weight: Any = None, axis: int = -1, *, eps: float | None = None, out: Any = None,
+    target: str | None = None,
+) -> Any:  # fmt: skip
+    """RMSNorm along an axis: weight * x / sqrt(mean of x^2 + eps).
+
+    As `layernorm`, without mean and bias. eps is the distance of 1 and the next number of x's type if left out, as in
+    torch.
+    """
+    return _RMS_NORM((x, weight), (axis, eps), out, target)
+
+
+def cross_entropy(
+    logits: Any, targets: Any, axis: int = -1, *, ignore_index: int = -100, reduction: str = "mean", out: Any = None,
+    target: str | None = None,
+) -> Any:  # fmt: skip
+    """The cross entropy of logits along an axis and classes: log(sum of exp(logits)) - logits[class].
+
+    logits is of f16, bf16, f32 or f64; targets, of i32 or i64, has its shape without the axis, and counts classes from
+    0. Losses are in f64 for f64, else in f32; one whose target is `ignore_index` is 0. With `reduction` "none" the
+    result has the shape of targets; it is the sum of losses for "sum", and for "mean" their sum divided by the number
+    of targets that are not ignored, NaN where there are none. `out` takes losses, for "none". torch counts the axis of
+    classes as 1: pass `axis=1` for more than two axes.
+
+    Raises `LaunchError`: `bind.dtype`, `bind.shape`, `bind.range` for an axis or a class that there is not and for
+    another reduction. On arrays of a device a class that there is not is a `KernelError`, at the next launch.
+    """
+    if reduction not in REDUCTIONS:
+        refuse("cross_entropy", "bind.range", f"reduction is {reduction!r}; it must be "
+               f"{listed(map(repr, REDUCTIONS))}")  # fmt: skip
+    if out is not None and reduction != "none":
+        refuse("cross_entropy", "bind.arguments", f"out takes losses, for reduction='none'; reduction is {reduction!r}")
+    losses = _CROSS_ENTROPY((logits, targets), (axis, ignore_index), out, target)
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    return losses.sum() / (targets != ignore_index).sum()
+
+
+# --- along an axis -----------------------------------------------------------------------------
+
+Columns = Callable[[Sequence[Any], Any, Any], None]
+"""What launches a kernel on arguments, a view of x and a view of the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The operand as a kernel takes it: its view, and whether it is copied before."""
+
+    operand: Operand
+    view: AxisView
+    copied: bool
+
+    @property
+    def is_across(self) -> bool:
+        """Whether the columns lie side by side."""
+        return len(self.view.shape) == 3
+
+
+def along(problem: FunctionCall, operand: Operand, axis: int) -> _Axis:
+    """How a kernel takes an operand, along an axis."""
+    view = split(operand.shape, operand.steps, axis)
+    if view is not None:
+        return _Axis(operand, view, copied=False)
+    problem.tell_copy(operand, f"what lies around axis {axis} has no even strides")
+    packed = operand.packed(operand.order)
+    view = split(packed.shape, packed.steps, axis)
+    assert view is not None
+    return _Axis(packed, view, copied=True)
+
+
+def plan_along(
+    problem: FunctionCall,
+    axis: int,
+    compute: Callable[[_Axis], Columns],
+    *,
+    prepare: Callable[[Any], Any] | None = None,
+) -> CallPlan:
+    """The plan of a function whose result is like its first operand, along an axis."""
+    x, library = problem.operand(0), problem.library
+    taken = along(problem, x, axis) if elements(x.shape) else _Axis(x, AxisView(x.order, x.shape), copied=False)
+    made = NewArray(x.element, x.shape, taken.view.axes)
+    (out,) = problem.results(made)
+    direct = out is None or split(out.shape, out.steps, axis) == taken.view
+    if not elements(x.shape):
+        return CallPlan((made,), lambda arrays, outs: None, (True,), in_place=True)
+    call, view, order = compute(taken), library.viewer(taken.view, x.shape), x.order
+    if taken.copied:
+        return CallPlan(
+            (made,), lambda arrays, outs: call(arrays, view(library.copied(arrays[0], order)), view(outs[0])), (direct,)
+        )
+    return CallPlan(
+        (made,), lambda arrays, outs: call(arrays, view(arrays[0]), view(outs[0])), (direct,), in_place=True
+    )
+
+
+def column_text(problem: FunctionCall, name: str, taken: _Axis, **options: Any) -> Any:
+    """The kernel of a text that there is for columns, and for columns side by side."""
+    element = taken.operand.element
+    if taken.is_across:
+        found = array_kernel(name, name, problem.target, type=element, accumulator=accumulator(element),
+                             lanes=lanes(problem.target), columns=WORDS_OF_A_WORK_GROUP)  # fmt: skip
+    else:
+        length = None if is_cpu(problem.target) else taken.view.shape[-1]
+        found = library_kernel(getattr(kernels, name), problem.target, type=element, length=length, **options)
+    return settled(found, problem.library)
+
+
+def _build_softmax(problem: FunctionCall) -> CallPlan:
+    (axis,) = problem.options
+    x = problem.operand(0)
+    problem.check_element(x, FLOATING)
+
+    def compute(taken: _Axis) -> Columns:
+        kernel = column_text(problem, "softmax", taken)
+        return lambda arrays, a, b: kernel(a, b)
+
+    return plan_along(problem, problem.axis(axis, x), compute)
+
+
+def _vector(problem: FunctionCall, index: int, length: int, value: float) -> Callable[[Sequence[Any]], Any]:
+    """What gives a weight or a bias of some elements: the argument, or a vector of one number."""
+    x, operand, library = problem.operand(0), problem.operands[index], problem.library
+    as_it_is = library.viewer(AxisView((0,), (length,)), (length,))
+    if operand is None:
+        constant = as_it_is(filled(library.filled, length, x.element, value, library))
+        return lambda arrays: constant
+    problem.check_same(operand, x)
+    if operand.shape != (length,):
+        problem.refuse("bind.shape", f"{operand.name} has shape {operand.shape}; the axis of x has {length} elements: "
+                       f"it must be {(length,)}")  # fmt: skip
+    if length > 1 and operand.steps != (1,):
+        problem.tell_copy(operand, "its elements lie apart")
+        return lambda arrays: as_it_is(library.copied(arrays[index], (0,)))
+    return lambda arrays: as_it_is(arrays[index])
+
+
+def filled(make: Callable[..., Any], length: int, element: str, value: float, library: Any) -> Any:
+    """A vector of one number; on the host one that all calls share."""
+    if library is not HOST:
+        return make((length,), element, value)
+    known = _FILLED.get((element, value))
+    if known is None or len(known) < length:
+        known = _FILLED[element, value] = np.full(length, value, DTYPE_OF[element])
+    return known[:length]
+
+
+_FILLED: dict[tuple[str, float], Any] = {}
+"""The longest vector of each number so far."""
+
+
+def _epsilon(problem: FunctionCall, eps: Any) -> float:
+    is_number = isinstance(eps, int | float | np.floating) and not isinstance(eps, bool)
+    if not is_number:
+        problem.refuse("bind.type", f"eps must be a number; got {eps!r}")
+    if not isfinite(eps) or eps < 0:
+        problem.refuse("bind.range", f"eps is {eps}; it must be finite and not negative")
+    return float(eps)
+
+
+def _build_layernorm(problem: FunctionCall) -> CallPlan:
+    axis, eps = problem.options
+    x, epsilon = problem.operand(0), _epsilon(problem, eps)
+    problem.check_element(x, FLOATING)
+    own = problem.axis(axis, x)
+    gamma = _vector(problem, 1, x.shape[own], 1.0)
+    beta = _vector(problem, 2, x.shape[own], 0.0)
+
+    def compute(taken: _Axis) -> Columns:
+        kernel = column_text(problem, "layernorm", taken)
+        return lambda arrays, a, b: kernel(a, gamma(arrays), beta(arrays), epsilon, b)
+
+    return plan_along(problem, own, compute)
+
+
+def _build_rms_norm(problem: FunctionCall) -> CallPlan:
+    axis, eps = problem.options
+    x = problem.operand(0)
+    problem.check_element(x, FLOATING)
+    epsilon = EPSILON[x.element] if eps is None else _epsilon(problem, eps)
+    own = problem.axis(axis, x)
+    gamma = _vector(problem, 1, x.shape[own], 1.0)
+
+    def compute(taken: _Axis) -> Columns:
+        kernel = column_text(problem, "rms_norm", taken)
+        return lambda arrays, a, b: kernel(a, gamma(arrays), epsilon, b)
+
+    return plan_along(problem, own, compute)
+
+
+def _build_cross_entropy(problem: FunctionCall) -> CallPlan:
+    axis, ignored = problem.options
+    x, classes, library = problem.operand(0), problem.operand(1), problem.library
+    problem.check_element(x, FLOATING)
+    problem.check_element(classes, ("i32", "i64"))
+    if isinstance(ignored, bool) or not isinstance(ignored, int | np.integer) or not -(2**31) <= ignored < 2**31:
+        problem.refuse("bind.range", f"ignore_index is {ignored!r}; it must be an integer of 32 bits")
+    own = problem.axis(axis, x)
+    rest = (*x.shape[:own], *x.shape[own + 1 :])
+    if classes.shape != rest:
+        problem.refuse("bind.shape", f"targets has shape {classes.shape}; logits has {x.shape}, without axis {own} "
+                       f"{rest}")  # fmt: skip
+    made = NewArray(accumulator(x.element), rest, tuple(range(len(rest))))
+    (out,) = problem.results(made)
+    if not elements(rest):
+        return CallPlan((made,), lambda arrays, outs: None, (True,))
+    if x.shape[own] == 0:
+        problem.refuse("bind.shape", f"logits has shape {x.shape}, so that there is no class")
+    order = (*[axis for axis in range(len(x.shape)) if axis != own], own)
+    view = split(x.shape, x.steps, own)
+    copied = view is None or view.axes != order or len(view.shape) != 2
+    if copied:
+        problem.tell_copy(x, f"the classes, axis {own}, are not contiguous, or the columns not in order")
+    columns = elements(rest)
+    kernel, _ = library_kernel(kernels.cross_entropy, problem.target, type=x.element, index=classes.element,
+                               ignore_index=int(ignored))  # fmt: skip
+    kernel = settled(kernel, library)
+    turn = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
+    axes = tuple(range(len(rest)))
+    packed = classes.packed(axes).steps
+    scattered = any(size > 1 and a != b for size, a, b in zip(classes.shape, classes.steps, packed, strict=True))
+    if scattered:
+        problem.tell_copy(classes, "they are not in order C")
+    flat = library.viewer(AxisView(axes, (columns,)), rest)
+    direct = out is None or all(s <= 1 or a == b for s, a, b in zip(rest, out.steps, packed, strict=True))
+
+    def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        logits, targets = arrays
+        a = turn(library.copied(logits, order) if copied else logits)
+        t = flat(library.copied(targets, axes) if scattered else targets)
+        try:
+            kernel(a, t, flat(outs[0]))
+        except KernelError:
+            _tell_class(problem, targets, x.shape[own], int(ignored))
+            raise
+
+    return CallPlan((made,), launch, (direct,))
+
+
+def _tell_class(problem: FunctionCall, targets: Any, count: int, ignored: int) -> None:
+    """Raise a `LaunchError` that names the first class which there is not, where targets can be looked at."""
+    if not isinstance(targets, np.ndarray):
+        return
+    wrong = np.argwhere(((targets < 0) | (targets >= count)) & (targets != ignored))
+    if len(wrong):
+        place = tuple(map(int, wrong[0]))
+        problem.refuse("bind.range", f"targets{list(place) if place else ''} is {targets[place]}; there are {count} "
+                       f"classes, counted from 0, and ignore_index is {ignored}")  # fmt: skip
+
+
+_SOFTMAX = ArrayFunction("softmax", ("x",), _build_softmax)
+_LAYERNORM = ArrayFunction("layernorm", ("x", "weight", "bias"), _build_layernorm, ("weight", "bias"))
+_RMS_NORM = ArrayFunction("rms_norm", ("x", "weight"), _build_rms_norm, ("weight",))
+_CROSS_ENTROPY = ArrayFunction("cross_entropy", ("logits", "targets"), _build_cross_entropy)

@@ -1,0 +1,336 @@
+"""Arrays in the memory of a CUDA device: tensors of torch, arrays of CuPy and of JAX."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from girih.arguments.devices import PlacedArray
+from girih.functions.host import DTYPE_OF, ELEMENT_OF, viewer
+from girih.functions.layouts import AxisView, packed_steps
+from girih.lazy_dataclass import dataclass
+
+_TORCH = {
+    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16", "bf16": "bfloat16",
+    "f32": "float32", "f64": "float64", "c32": "complex64", "c64": "complex128",
+}  # fmt: skip
+"""Torch's types by number types."""
+_ELEMENT_OF_TORCH = {f"torch.{name}": element for element, name in _TORCH.items()}
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return sorted(range(len(order)), key=lambda place: order[place])
+
+
+@dataclass(frozen=True, slots=True)
+class TorchTensors:
+    """Tensors of torch on a CUDA device, by its number."""
+
+    number: int
+    is_synchronous: bool = False
+
+    @property
+    def target(self) -> str:
+        """The target of launches on such tensors."""
+        return f"cuda:{self.number}"
+
+    @property
+    def place(self) -> str:
+        """The place of such a tensor in words."""
+        return f"on {self.target}, as a tensor of torch"
+
+    @property
+    def _torch(self) -> Any:
+        return sys.modules["torch"]
+
+    def element(self, array: Any) -> str | None:
+        """The number type of the elements; None for another type."""
+        return _ELEMENT_OF_TORCH.get(str(array.dtype))
+
+    def shown(self, array: Any) -> str:
+        """The type of the elements in words."""
+        return str(array.dtype)
+
+    def steps(self, array: Any) -> tuple[int, ...]:
+        """The strides in elements."""
+        return tuple(array.stride())
+
+    def viewer(self, view: AxisView, shape: Sequence[int]) -> Callable[[Any], Any]:
+        """What makes a view of a tensor of a shape."""
+        axes, sizes = view.axes, view.shape
+        changes = sizes != tuple(shape[axis] for axis in axes)
+        if view.is_permuted:
+            return lambda t: t.permute(axes).view(sizes)
+        return (lambda t: t.view(sizes)) if changes else (lambda t: t)
+
+    def turned(self, array: Any) -> Any:
+        """The transpose of a matrix."""
+        return array.T
+
+    def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Any:
+        """A tensor without contents and without gaps, whose axes are in an order in memory, outermost first."""
+        torch = self._torch
+        sizes, dtype = [shape[axis] for axis in order], getattr(torch, _TORCH[element])
+        return torch.empty(sizes, dtype=dtype, device=self.target).permute(_inverse(order))
+
+    def filled(self, shape: Sequence[int], element: str, value: float) -> Any:
+        """A tensor of one number."""
+        torch = self._torch
+        return torch.full(tuple(shape), value, dtype=getattr(torch, _TORCH[element]), device=self.target)
+
+    def assign(self, target: Any, source: Any) -> None:
+        """Copy elements, cast to the type of the target."""
+        target.copy_(source)
+
+    def copied(self, array: Any, order: Sequence[int]) -> Any:
+        """A copy without gaps, whose axes are in an order in memory."""
+        return array.permute(tuple(order)).contiguous().clone().permute(_inverse(order))
+
+    def shares(self, a: Any, b: Any) -> bool:
+        """Whether two tensors may share memory."""
+        return bool(a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr())
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        """Whether two tensors are the same memory in the same layout."""
+        return a is b or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
+
+    def part(self, array: Any, index: tuple[int, ...]) -> Any:
+        """A matrix of a batch, by its place in front."""
+        return array[index]
+
+    def add_along(self, array: Any, values: Any, axis: int) -> None:
+        """Add a vector to an array along an axis."""
+        array += values.reshape([-1 if own == axis else 1 for own in range(array.ndim)])
+
+    def is_writeable(self, array: Any) -> bool:
+        """Whether a tensor may be changed."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class CupyArrays:
+    """Arrays of CuPy on a device, by its number."""
+
+    number: int
+    is_synchronous: bool = False
+
+    @property
+    def target(self) -> str:
+        """The target of launches on such arrays."""
+        return f"cuda:{self.number}"
+
+    @property
+    def place(self) -> str:
+        """The place of such an array in words."""
+        return f"on {self.target}, as an array of CuPy"
+
+    @property
+    def _cupy(self) -> Any:
+        return sys.modules["cupy"]
+
+    def element(self, array: Any) -> str | None:
+        """The number type of the elements; None for another type."""
+        return ELEMENT_OF.get(array.dtype)
+
+    def shown(self, array: Any) -> str:
+        """The type of the elements in words."""
+        return str(array.dtype)
+
+    def steps(self, array: Any) -> tuple[int, ...]:
+        """The strides in elements."""
+        return tuple(step // array.itemsize for step in array.strides)
+
+    def viewer(self, view: AxisView, shape: Sequence[int]) -> Callable[[Any], Any]:
+        """What makes a view of an array of a shape."""
+        return viewer(view, shape)
+
+    def turned(self, array: Any) -> Any:
+        """The transpose of a matrix."""
+        return array.T
+
+    def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Any:
+        """An array without contents and without gaps, whose axes are in an order in memory, outermost first."""
+        made = self._cupy.empty([shape[axis] for axis in order], DTYPE_OF[element])
+        return made.transpose(_inverse(order))
+
+    def filled(self, shape: Sequence[int], element: str, value: float) -> Any:
+        """An array of one number."""
+        return self._cupy.full(shape, value, DTYPE_OF[element])
+
+    def assign(self, target: Any, source: Any) -> None:
+        """Copy elements, cast to the type of the target."""
+        target[...] = source
+
+    def copied(self, array: Any, order: Sequence[int]) -> Any:
+        """A copy without gaps, whose axes are in an order in memory."""
+        return array.transpose(order).copy("C").transpose(_inverse(order))
+
+    def shares(self, a: Any, b: Any) -> bool:
+        """Whether two arrays may share memory."""
+        return bool(self._cupy.may_share_memory(a, b))
+
+    def is_same(self, a: Any, b: Any) -> bool:
+        """Whether two arrays are the same memory in the same layout."""
+        return a is b or (a.data.ptr == b.data.ptr and a.shape == b.shape and a.strides == b.strides)
+
+    def part(self, array: Any, index: tuple[int, ...]) -> Any:
+        """A matrix of a batch, by its place in front."""
+        return array[index]
+
+    def add_along(self, array: Any, values: Any, axis: int) -> None:
+        """Add a vector to an array along an axis."""
+        array += values.reshape([-1 if own == axis else 1 for own in range(array.ndim)])
+
+    def is_writeable(self, array: Any) -> bool:
+        """Whether an array may be changed."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedMemory:
+    """The memory of an array of JAX on a device, and the array, which keeps it."""
+
+    owner: Any
+    placed: PlacedArray
+    order: tuple[int, ...]
+    """The axes as they lie in the memory of `owner`, whose axes come in that order."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.placed.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.placed.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's type of the elements."""
+        return self.placed.dtype
+
+    def view(self, axes: Sequence[int], shape: Sequence[int]) -> PlacedArray:
+        """The memory with its axes in another order, then of another shape, packed where that has fewer axes."""
+        return _view(self.placed, axes, shape)
+
+
+def _view(old: PlacedArray, axes: Sequence[int], shape: Sequence[int]) -> PlacedArray:
+    size = old.dtype.itemsize
+    sizes, strides = tuple(old.shape[a] for a in axes), tuple(old.strides[a] for a in axes)
+    if tuple(shape) != sizes:
+        strides = tuple(size * step for step in packed_steps(shape, range(len(shape))))
+    return PlacedArray(old.address, tuple(shape), strides, old.dtype, old.device, old.stream)
+
+
+def _placed(array: OwnedMemory | PlacedArray) -> PlacedArray:
+    return array.placed if isinstance(array, OwnedMemory) else array
+
+
+@dataclass(frozen=True, slots=True)
+class JaxArrays:
+    """Arrays of JAX on a CUDA device, by its number. They never change, so results are new ones.
+
+    A launch waits for them, and is waited for.
+    """
+
+    number: int
+    is_synchronous: bool = True
+
+    @property
+    def target(self) -> str:
+        """The target of launches on such arrays."""
+        return f"cuda:{self.number}"
+
+    @property
+    def place(self) -> str:
+        """The place of such an array in words."""
+        return f"on {self.target}, as an array of JAX"
+
+    @property
+    def _jax(self) -> Any:
+        return sys.modules["jax"]
+
+    def taken(self, array: Any) -> OwnedMemory:
+        """The memory of an array, whose elements are there."""
+        array.block_until_ready()
+        shape, dtype = tuple(array.shape), DTYPE_OF[ELEMENT_OF[array.dtype]]
+        strides = tuple(dtype.itemsize * step for step in packed_steps(shape, range(len(shape))))
+        address = int(array.unsafe_buffer_pointer()) if prod(shape) else 0
+        return OwnedMemory(array, PlacedArray(address, shape, strides, dtype, self.number, 0), tuple(range(len(shape))))
+
+    def handed(self, array: OwnedMemory) -> Any:
+        """The array that a memory is of, with its axes as they are counted."""
+        inverse = _inverse(array.order)
+        return array.owner if inverse == sorted(inverse) else self._jax.numpy.transpose(array.owner, inverse)
+
+    def element(self, array: OwnedMemory) -> str | None:
+        """The number type of the elements."""
+        return ELEMENT_OF.get(array.dtype)
+
+    def shown(self, array: OwnedMemory) -> str:
+        """The type of the elements in words."""
+        return str(array.dtype)
+
+    def steps(self, array: OwnedMemory) -> tuple[int, ...]:
+        """The strides in elements."""
+        return tuple(step // array.dtype.itemsize for step in array.placed.strides)
+
+    def viewer(self, view: AxisView, shape: Sequence[int]) -> Callable[[OwnedMemory | PlacedArray], PlacedArray]:
+        """What makes a view of an array of a shape."""
+        return lambda array: _view(_placed(array), view.axes, view.shape)
+
+    def turned(self, array: OwnedMemory | PlacedArray) -> PlacedArray:
+        """The transpose of a matrix."""
+        old = _placed(array)
+        return PlacedArray(old.address, old.shape[::-1], old.strides[::-1], old.dtype, old.device, old.stream)
+
+    def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> OwnedMemory:
+        """A new array, whose axes are in an order in memory, outermost first."""
+        sizes, device = tuple(shape[axis] for axis in order), self._jax.devices("cuda")[self.number]
+        made = self._jax.device_put(self._jax.numpy.empty(sizes, DTYPE_OF[element]), device)
+        return self._turned(self.taken(made), order)
+
+    def filled(self, shape: Sequence[int], element: str, value: float) -> OwnedMemory:
+        """An array of one number."""
+        device = self._jax.devices("cuda")[self.number]
+        made = self._jax.numpy.full(tuple(shape), value, DTYPE_OF[element])
+        return self.taken(self._jax.device_put(made, device))
+
+    def assign(self, target: OwnedMemory, source: OwnedMemory) -> None:
+        """Arrays of JAX do not change."""
+        raise TypeError("arrays of JAX do not change")
+
+    def copied(self, array: OwnedMemory, order: Sequence[int]) -> OwnedMemory:
+        """A copy whose axes are in an order in memory."""
+        return self._turned(self.taken(self._jax.numpy.transpose(self.handed(array), tuple(order))), order)
+
+    def _turned(self, packed: OwnedMemory, order: Sequence[int]) -> OwnedMemory:
+        inverse = _inverse(order)
+        placed = packed.view(inverse, [packed.shape[axis] for axis in inverse])
+        return OwnedMemory(packed.owner, placed, tuple(order))
+
+    def part(self, array: OwnedMemory | PlacedArray, index: tuple[int, ...]) -> PlacedArray:
+        """A matrix of a batch, by its place in front."""
+        old, count = _placed(array), len(index)
+        offset = sum(step * at for step, at in zip(old.strides[:count], index, strict=True))
+        sizes, strides = old.shape[count:], old.strides[count:]
+        return PlacedArray(old.address + offset, sizes, strides, old.dtype, old.device, old.stream)
+
+    def add_along(self, array: OwnedMemory, values: OwnedMemory, axis: int) -> None:
+        """Arrays of JAX do not change."""
+        raise TypeError("arrays of JAX do not change")
+
+    def shares(self, a: OwnedMemory, b: OwnedMemory) -> bool:
+        """Whether two arrays may share memory."""
+        return a.placed.address == b.placed.address
+
+    def is_same(self, a: OwnedMemory, b: OwnedMemory) -> bool:
+        """Whether two arrays are the same memory in the same layout."""
+        return a.placed.address == b.placed.address
+
+    def is_writeable(self, array: OwnedMemory) -> bool:
+        """Whether an array may be changed: those of JAX may not."""
+        return False

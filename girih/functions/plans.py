@@ -1,0 +1,358 @@
+"""Calls of functions: what was found out about arguments of some types, shapes and strides is kept, and used again.
+
+A function gives a builder: it looks at the operands of a call, refuses what is wrong, chooses kernels and views, and
+returns a `CallPlan`. A later call with operands that are alike only looks the plan up, so it costs little more than the
+launch of a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from girih.diagnostics import LaunchError
+from girih.functions.host import DTYPE_OF, HOST, maker
+from girih.functions.layouts import memory_order, packed_steps
+from girih.functions.libraries import Library, Taken, taken, together
+from girih.functions.problems import listed, refuse, tell_copy
+from girih.lazy_dataclass import dataclass
+
+MOST_PLANS = 4096
+"""The plans that are kept; then all are forgotten, as shapes that come again come soon."""
+
+FLOATING = ("f16", "bf16", "f32", "f64")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument of a call: its name, the number type of its elements, its sizes and strides by axes, in elements."""
+
+    name: str
+    element: str
+    shape: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    def packed(self, order: Sequence[int]) -> Operand:
+        """The operand as a copy without gaps, whose axes are in an order in memory."""
+        return Operand(self.name, self.element, self.shape, packed_steps(self.shape, order))
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes from the outermost to the innermost in memory."""
+        return memory_order(self.shape, self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class NewArray:
+    """A result that a call allocates: its number type, its sizes, and its axes as they lie in memory."""
+
+    element: str
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlan:
+    """How calls with some operands are computed.
+
+    `launch(arguments, results)` launches kernels. `direct` says for each result whether it may be the `out` that was
+    given. With `in_place` the first result may be the first argument.
+    """
+
+    made: tuple[NewArray, ...]
+    launch: Callable[[Sequence[Any], Sequence[Any]], None]
+    direct: tuple[bool, ...]
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """What a builder looks at: the operands, None for those left out; options; where to compute; the given results."""
+
+    function: str
+    operands: tuple[Operand | None, ...]
+    options: tuple[Any, ...]
+    library: Library
+    target: str | None
+    outs: tuple[Operand | None, ...]
+
+    def operand(self, index: int) -> Operand:
+        """An operand that is there."""
+        found = self.operands[index]
+        assert found is not None
+        return found
+
+    def refuse(self, code: str, message: str, hint: str | None = None) -> None:
+        """Raise a `LaunchError` with one diagnostic."""
+        refuse(self.function, code, message, hint)
+
+    def check_element(self, operand: Operand, allowed: Sequence[str]) -> None:
+        """Raise a `LaunchError` where the type of the elements is not among those that are allowed."""
+        if operand.element not in allowed:
+            names = listed(str(DTYPE_OF[name]) for name in allowed)
+            self.refuse("bind.dtype", f"{operand.name} has elements of {DTYPE_OF[operand.element]}; "
+                        f"it must have {names}", f"convert it, as with {operand.name}.astype(np.float32)")  # fmt: skip
+
+    def check_same(self, operand: Operand, other: Operand) -> None:
+        """Raise a `LaunchError` where the elements of two operands are of different types."""
+        if operand.element != other.element:
+            self.refuse("bind.dtype", f"{operand.name} has elements of {DTYPE_OF[operand.element]}, {other.name} of "
+                        f"{DTYPE_OF[other.element]}; they must be of one type",
+                        f"convert one of them, as with {operand.name}.astype({other.name}.dtype)")  # fmt: skip
+
+    def axis(self, axis: int, operand: Operand) -> int:
+        """The number of an axis from the front. Raises `LaunchError` for one that the operand does not have."""
+        count = len(operand.shape)
+        if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+            self.refuse("bind.type", f"axis must be an integer; got {axis!r}")
+        if not -count <= axis < count:
+            choices = f"from {-count} to {count - 1}" if count else "of an array that has some"
+            self.refuse("bind.range", f"axis is {axis}; {operand.name} has {count} axes: it must be {choices}")
+        return int(axis) % count
+
+    def results(self, *made: NewArray) -> tuple[Operand | None, ...]:
+        """The results that were given, held against those that are to be made. Raises `LaunchError`."""
+        for out, one in zip(self.outs, made, strict=True):
+            if out is not None and out.shape != one.shape:
+                self.refuse("bind.shape", f"{out.name} has shape {out.shape}; the result has {one.shape}",
+                            f"allocate it with np.empty({one.shape}, np.{DTYPE_OF[one.element]})")  # fmt: skip
+            if out is not None and out.element != one.element:
+                self.refuse("bind.dtype", f"{out.name} has elements of {DTYPE_OF[out.element]}; the result has "
+                            f"{DTYPE_OF[one.element]}",
+                            f"allocate it with np.empty({one.shape}, np.{DTYPE_OF[one.element]})")  # fmt: skip
+        return self.outs
+
+    def tell_copy(self, operand: Operand, why: str) -> None:
+        """Warn that an operand is copied."""
+        tell_copy(self.function, operand.name, f"{why}; strides are {operand.steps} elements")
+
+
+Builder = Callable[[FunctionCall], CallPlan]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayFunction:
+    """A function of arrays: its name, the names of its arguments and of its results, and what builds plans.
+
+    Arguments that are `optional`, and results, may be None.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    build: Builder
+    optional: tuple[str, ...] = ()
+    results: tuple[str, ...] = ("out",)
+
+    def __call__(self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None) -> Any:
+        """The results for some arguments, of which optional ones may be None; a tuple of them where there are more.
+
+        `out` has an array, or as many arrays, to be written, or None. Raises `LaunchError`.
+        """
+        for value in (*arguments, out):
+            if value is not None and type(value) is not np.ndarray:
+                return self._elsewhere(arguments, options, out, target)
+        return self._on_host(arguments, options, (out,) if len(self.results) == 1 else self._several(out), target)
+
+    def _on_host(
+        self, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...], target: str | None
+    ) -> Any:
+        """The results for arrays of NumPy."""
+        key = (self.name, options, target, *[None if a is None else _LOOKS(a) for a in arguments + outs])
+        try:
+            quick = _QUICK.get(key)
+        except TypeError:  # An option without a hash is none that a function takes.
+            quick = None
+        if quick is not None:
+            try:
+                if outs[0] is None:
+                    return quick(arguments)
+                if len(outs) == 1 and self._is_apart(arguments, outs[0]):
+                    return quick((arguments, outs))
+            except LaunchError:
+                pass  # What lies askew in memory is copied below.
+        plan = self._plan(HOST, arguments, options, outs, target)
+        results = self._run(plan, HOST, arguments, outs)
+        if outs[0] is None:
+            _QUICK[key] = _quick(plan)
+        elif plan.direct == (True,):
+            _QUICK[key] = _quick_into(plan)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _is_apart(self, arguments: tuple[Any, ...], out: Any) -> bool:
+        """Whether a result may be written, and certainly shares no memory with the arguments."""
+        for value in arguments:
+            if value is not None and np.may_share_memory(value, out):
+                return False
+        return bool(out.flags.writeable)
+
+    def _elsewhere(
+        self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None
+    ) -> Any:  # fmt: skip
+        """The results for arrays of other libraries."""
+        given = (out,) if len(self.results) == 1 else self._several(out)
+        arguments, outs, library, handed = self._gathered(arguments, given)
+        if library is HOST:
+            made = self._on_host(arguments, options, outs, target)
+            results: Sequence[Any] = (made,) if len(outs) == 1 else made
+        else:
+            results = self._run(self._plan(library, arguments, options, outs, target), library, arguments, outs)
+        shown = [handed(one) if user is None else user for one, user in zip(results, given, strict=True)]
+        return shown[0] if len(shown) == 1 else tuple(shown)
+
+    def _several(self, out: Any) -> tuple[Any, ...]:
+        if out is None:
+            return (None,) * len(self.results)
+        if not isinstance(out, tuple | list) or len(out) != len(self.results):
+            refuse(self.name, "bind.type", f"out must be {len(self.results)} arrays: ({', '.join(self.results)})")
+        return tuple(out)
+
+    def _gathered(
+        self, arguments: tuple[Any, ...], outs: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...], Library, Callable[[Any], Any]]:
+        """Arguments and results as arrays to work on, where they are, and what makes a result the caller's kind."""
+        names = (*self.arguments, *self.results)
+        found: list[Taken | None] = [
+            None if value is None and self._may_miss(name) else taken(self.name, name, value)
+            for name, value in zip(names, arguments + outs, strict=True)
+        ]
+        first = together(self.name, names, found)
+        arrays = tuple(None if one is None else one.array for one in found)
+        return arrays[: len(arguments)], arrays[len(arguments) :], first.library, first.handed
+
+    def _may_miss(self, name: str) -> bool:
+        return name in self.optional or name in self.results
+
+    def _plan(
+        self, library: Library, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...],
+        target: str | None,
+    ) -> CallPlan:  # fmt: skip
+        """The plan for arrays that look like these, made now or before."""
+        arrays = arguments + outs
+        looks = [None if a is None else (library.element(a), tuple(a.shape), library.steps(a)) for a in arrays]
+        key = (self.name, options, target, library, *looks)
+        try:
+            plan = _PLANS.get(key)
+        except TypeError:  # An option that has no hash is no option of any function.
+            plan = None
+        if plan is None:
+            plan = self._planned(library, arguments, options, outs, target)
+            if len(_PLANS) >= MOST_PLANS:
+                _PLANS.clear()
+                _QUICK.clear()
+            _PLANS[key] = plan
+        return plan
+
+    def _run(
+        self, plan: CallPlan, library: Library, arguments: tuple[Any, ...], outs: tuple[Any, ...]
+    ) -> Sequence[Any]:
+        try:
+            return self._computed(plan, library, arguments, outs)
+        except LaunchError:
+            arrays = arguments + outs
+            if library is not HOST or all(a is None or a.flags.aligned for a in arrays):
+                raise
+        straight = tuple(a if a is None or a.flags.aligned else a.copy() for a in arguments)
+        made = self._computed(plan, library, straight, (None,) * len(outs))
+        return [_kept(library, out, one) for out, one in zip(outs, made, strict=True)]
+
+    def _computed(
+        self, plan: CallPlan, library: Library, arguments: tuple[Any, ...], outs: tuple[Any, ...]
+    ) -> Sequence[Any]:
+        written = []
+        for out, made, direct in zip(outs, plan.made, plan.direct, strict=True):
+            is_new = out is None or not self._may_write(plan, library, arguments, outs, out, direct)
+            written.append(library.empty(made.shape, made.element, made.order) if is_new else out)
+        plan.launch(arguments, written)
+        return [_kept(library, out, one) for out, one in zip(outs, written, strict=True)]
+
+    def _may_write(
+        self,
+        plan: CallPlan,
+        library: Library,
+        arguments: tuple[Any, ...],
+        outs: tuple[Any, ...],
+        out: Any,
+        direct: bool,
+    ) -> bool:
+        """Whether a kernel may write into a given result; where not, another one is written, and copied."""
+        if not library.is_writeable(out):
+            refuse(self.name, "bind.read_only", "out must be writeable", "leave it out, and take the result")
+        for place, value in enumerate(arguments):
+            shares = value is not None and library.shares(value, out)
+            if shares and not (plan.in_place and place == 0 and library.is_same(value, out)):
+                return False
+        return direct and all(other is out or other is None or not library.shares(other, out) for other in outs)
+
+    def _planned(
+        self, library: Library, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...],
+        target: str | None,
+    ) -> CallPlan:  # fmt: skip
+        operands = tuple(map(self._operand, [library] * len(arguments), self.arguments, arguments))
+        results = tuple(map(self._operand, [library] * len(outs), self.results, outs))
+        where = library.target if target is None else target
+        return self.build(FunctionCall(self.name, operands, options, library, where, results))
+
+    def _operand(self, library: Library, name: str, array: Any) -> Operand | None:
+        if array is None:
+            if self._may_miss(name):
+                return None
+            refuse(self.name, "bind.null", f"{name} is None; it must be an array")
+        element = library.element(array)
+        if element is None:
+            hint = f"convert it, as with {name}.astype(np.float32)"
+            refuse(self.name, "bind.dtype", f"{name} has elements of {library.shown(array)}, which no kernel takes",
+                   hint)  # fmt: skip
+        return Operand(name, element, tuple(array.shape), library.steps(array))
+
+
+_LOOKS = attrgetter("dtype", "shape", "strides")
+"""What a plan for arrays of the host depends on."""
+_PLANS: dict[tuple[Any, ...], CallPlan] = {}
+"""Plans by what they depend on. A dictionary of CPython may be read and written by several threads."""
+_QUICK: dict[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]] = {}
+"""What computes results for arrays of NumPy, by how these look: of arguments, or of arguments and given results."""
+
+
+def _quick(plan: CallPlan) -> Callable[[tuple[Any, ...]], Any]:
+    """What computes new results on the host."""
+    makers = [maker(one.shape, one.element, one.order) for one in plan.made]
+    launch = plan.launch
+    if len(makers) == 1:
+        (make,) = makers
+
+        def single(arguments: tuple[Any, ...]) -> Any:
+            made = make()
+            launch(arguments, (made,))
+            return made
+
+        return single
+
+    def several(arguments: tuple[Any, ...]) -> Any:
+        made = tuple(make() for make in makers)
+        launch(arguments, made)
+        return made
+
+    return several
+
+
+def _kept(library: Library, out: Any, made: Any) -> Any:
+    """The result that was given, with the elements that were computed."""
+    if out is None or out is made:
+        return made
+    library.assign(out, made)
+    return out
+
+
+def _quick_into(plan: CallPlan) -> Callable[[tuple[Any, ...]], Any]:
+    """What computes into a given result on the host."""
+    launch = plan.launch
+
+    def into(both: tuple[Any, ...]) -> Any:
+        arguments, outs = both
+        launch(arguments, outs)
+        return outs[0]
+
+    return into
