@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 Callee = TypeVar("Callee", bound=Callable[..., object])
 
 WORD = "__girih_word__"
-"""The attribute of a word that holds its name."""
+"""The attribute of a word that holds its name; that of a method has the class in front, `TensorLayout.slice`."""
 
 
 class OutsideKernelError(TypeError):
@@ -17,7 +17,7 @@ class OutsideKernelError(TypeError):
 
 def word(function: Callee) -> Callee:
     """The decorator of words: translators know a function by the attribute that it sets."""
-    setattr(function, WORD, function.__name__)
+    setattr(function, WORD, function.__qualname__)
     return function
 
 

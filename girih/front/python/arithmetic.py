@@ -12,7 +12,7 @@ from girih.front.python.conversions import Conversions, Literal, literal_of
 from girih.front.python.emission import described
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import RegionKind, Value
-from girih.ir.types import BOOL, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use
+from girih.ir.types import BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use, promote
 from girih.source import Span
 
 _INSTRUCTIONS: dict[type[ast.operator], str] = {
@@ -50,6 +50,17 @@ Spans = tuple[Span, Span]
 
 _MOST_BITS = 4096
 """Integers that are computed while translating have at most as many bits."""
+
+
+def accumulator(a: Number, b: Number) -> Number:
+    """The type in which products of two types are added up where no accumulator says one.
+
+    It is f32 for floats of up to 32 bits, i32 for integers of up to 32 bits, else the type of the products.
+    """
+    product = promote(a, b) or a
+    if product.size > F32.size or product.family == "complex":
+        return product
+    return F32 if product.family == "floating" else I32
 
 
 class Arithmetic(Conversions):
@@ -204,10 +215,11 @@ class Arithmetic(Conversions):
         return MatrixProduct(a, b, span)
 
     def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
-        """A product that is added to zeros of the type of its factors."""
+        """A product that is added to zeros, of the type in which products are added up."""
         a, b = self._factors(product, scope or self._scope_of(product))
         assert isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix)
-        type = CoopMatrix(a.type.component, a.type.rows, b.type.columns, Use.ACC, a.type.scope)
+        component = accumulator(a.type.component, b.type.component)
+        type = CoopMatrix(component, a.type.rows, b.type.columns, Use.ACC, a.type.scope)
         zeros = self.constant(self.fitted(Known(0), type, product.span), type, product.span)
         (result,) = self.add("cooperative_matrix_mul_add", type, span=product.span, a=a, b=b, c=zeros)
         return result
@@ -240,7 +252,7 @@ class Arithmetic(Conversions):
 
     def _of_matrices(self, kind: type[ast.operator], a: Operand, b: Operand, spans: Spans, span: Span) -> Value:
         """The result of an operator with a matrix on one side or on both."""
-        if kind in (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift) or (kind is ast.Pow and self.literal(b) != 2):
+        if kind in (ast.FloorDiv, ast.Mod) or (kind is ast.Pow and self.literal(b) != 2):
             self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for matrices", span,
                       "compute each component: gl.apply(lambda x: ..., m)")  # fmt: skip
         if kind is ast.Pow:

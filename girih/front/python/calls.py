@@ -21,7 +21,18 @@ from girih.front.python.operands import Known, Many, Memory, Operand, Part, Runt
 from girih.front.python.reading import FunctionNode, FunctionSource, read_function
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts
-from girih.ir.types import INDEX, PARTS, Boolean, CoopMatrix, GroupType, Number, Type
+from girih.ir.types import (
+    INDEX,
+    PARTS,
+    Boolean,
+    CoopMatrix,
+    GroupType,
+    Number,
+    TensorLayoutType,
+    TensorViewType,
+    Type,
+)
+from girih.language.tensor_layout import TensorLayout, TensorView
 from girih.language.words import WORD
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
@@ -69,6 +80,10 @@ REFUSED_CALLS: dict[object, str] = {
 """Functions of Python without a meaning, and what to write."""
 
 
+METHODS: dict[type[Type], type] = {TensorLayoutType: TensorLayout, TensorViewType: TensorView}
+"""The types of values that have methods, and the classes whose words these are."""
+
+
 class Calls(Subscripts):
     """The translator's part for calls."""
 
@@ -85,6 +100,9 @@ class Calls(Subscripts):
 
     def _on_call(self, node: ast.Call) -> Operand:
         span = self.span(node)
+        method = self._method(node)
+        if method is not None:
+            return method
         callee = self.expression(node.func)
         if not isinstance(callee, Known):
             self.fail("call", f"{described(callee)} cannot be called", self.span(node.func))
@@ -103,6 +121,25 @@ class Calls(Subscripts):
             values = [operand for operand, _ in operands]
             return self.inline(plain, values, span, {k: v for k, (v, _) in keywords.items()})
         return self._python(function, operands, keywords, node, span)
+
+    def _method(self, node: ast.Call) -> Operand | None:
+        """The call of a method of a value of the ir, such as `layout.slice(...)`; None for any other call."""
+        if not isinstance(node.func, ast.Attribute) or self._is_plain_name(node.func.value):
+            return None
+        owner = self.set(self.expression(node.func.value), self.span(node.func.value))
+        owner_class = METHODS.get(type(owner.type)) if isinstance(owner, Runtime) else None
+        function = getattr(owner_class, node.func.attr, None)
+        if owner_class is None or function is None:
+            close = nearest(node.func.attr, [n for n in dir(owner_class) if n[0] != "_"]) if owner_class else None
+            self.fail("call", f"{described(owner)} has no method `{node.func.attr}`", self.span(node.func),
+                      f"did you mean `{close}`?" if close else None)  # fmt: skip
+        operands, keywords = self._arguments(node)
+        here = (owner, self.span(node.func.value))
+        return self._word(function, getattr(function, WORD), [here, *operands], keywords, self.span(node))
+
+    def _is_plain_name(self, node: ast.expr) -> bool:
+        """Whether what stands in front of a dot is known: a module or a class."""
+        return isinstance(self.known_only(node), Known)
 
     def _arguments(self, node: ast.Call) -> tuple[list[Argument], dict[str, Argument]]:
         operands: list[Argument] = []
@@ -265,6 +302,8 @@ class Calls(Subscripts):
         number = self.materialised(operand, at)
         type = number.type
         result: Type = PARTS.get(type, type) if isinstance(type, Number) else type
+        if isinstance(type, CoopMatrix):
+            result = replace(type, component=PARTS.get(type.component, type.component))
         (made,) = self.add("abs", result, span=span, uses={"a": (at,)}, a=number.value)
         return Runtime(made)
 
@@ -451,6 +490,7 @@ Argument = tuple[Operand, Span]
 LOOPS = {
     "foreach": "it stands in a loop: for i, j in gl.foreach(m, n)",
     "foreach_tile": "it stands in a loop: for (i, j), (m, n) in gl.foreach_tile(...)",
+    "range": "it stands in a loop: for k in gl.range(n, unroll=4)",
     "unroll": "it stands in a loop: for k in gl.unroll(range(4))",
     "parallel": "it stands behind `with`: with gl.parallel():",
 }

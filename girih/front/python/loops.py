@@ -7,16 +7,21 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from girih.diagnostics import nearest
 from girih.front.python.branches import Branches, place_of
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import default_type
 from girih.front.python.emission import described
 from girih.front.python.liveness import assigned
 from girih.front.python.operands import Known, Many, MatrixProduct, Operand, Runtime, Unset
-from girih.ir.core import RegionKind, Value, is_name
+from girih.ir.core import EMPTY, Dictionary, Entry, RegionKind, Value, is_name
+from girih.ir.hints import LOOP_HINTS
 from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, Type
 from girih.language.words import WORD
 from girih.source import Span
+
+RANGE_HINTS = ("unroll", *LOOP_HINTS)
+"""The keywords of `gl.range`."""
 
 MOST_UNROLLED = 4096
 """A loop that is unrolled has at most as many iterations."""
@@ -38,9 +43,10 @@ class Loops(Branches):
             return self._unrolled(node, self._items(self.expression(node.iter), span))
         callee = self.expression(node.iter.func)
         function = callee.value if isinstance(callee, Known) else None
-        if function is builtins.range:
-            return self._range_loop(node, *self._range_of(node.iter))
         word = getattr(function, WORD, None)
+        if function is builtins.range or word == "range":
+            hints = self._hints(node.iter) if word == "range" else EMPTY
+            return self._range_loop(node, *self._range_of(node.iter, hints), hints)
         if word == "unroll":
             return self._unrolled(node, self._unrolled_items(node.iter))
         if word == "foreach":
@@ -102,10 +108,26 @@ class Loops(Branches):
 
     # --- over a range ----------------------------------------------------------------------
 
-    def _range_of(self, call: ast.Call) -> tuple[Operand, Operand, Operand | None, tuple[Span, ...]]:
+    def _hints(self, call: ast.Call) -> Dictionary:
+        """The hints of `gl.range`, its keywords. Raises `PythonFault` for one that there is not."""
+        entries: list[Entry] = []
+        for keyword in call.keywords:
+            span = self.span(keyword)
+            if keyword.arg not in RANGE_HINTS:
+                close = nearest(keyword.arg, RANGE_HINTS) if keyword.arg else None
+                listed = f"the hints of a loop are {', '.join(RANGE_HINTS)}"
+                self.fail("arguments", f"gl.range has no hint `{keyword.arg}`", span,
+                          f"did you mean `{close}`?" if close else listed)  # fmt: skip
+            value = self.known(self.expression(keyword.value), f"the hint `{keyword.arg}`", span)
+            if not isinstance(value, bool | int):
+                self.fail("arguments", f"a hint of a loop is an integer, True or False, found {value!r}", span)
+            entries.append(Entry(keyword.arg, value, span=span))
+        return Dictionary(tuple(entries), self.span(call))
+
+    def _range_of(self, call: ast.Call, hints: Dictionary) -> tuple[Operand, Operand, Operand | None, tuple[Span, ...]]:
         """Start, stop and step of a range, and the places of start and stop."""
         span = self.span(call)
-        if not 1 <= len(call.args) <= 3 or call.keywords:
+        if not 1 <= len(call.args) <= 3 or (call.keywords and not hints):
             self.fail(
                 "arguments", f"range takes one to three numbers, found {len(call.args) + len(call.keywords)}", span
             )
@@ -127,8 +149,9 @@ class Loops(Branches):
         return start, stop, step if number != 1 else None, (at, behind, places[-1])
 
     def _range_loop(
-        self, node: ast.For, start: Operand, stop: Operand, step: Operand | None, places: tuple[Span, ...]
-    ) -> None:
+        self, node: ast.For, start: Operand, stop: Operand, step: Operand | None, places: tuple[Span, ...],
+        hints: Dictionary,
+    ) -> None:  # fmt: skip
         if not isinstance(node.target, ast.Name):
             self.fail("loop", "a range gives one number", self.span(node.target), "write one name")
         first, last = self.same(start, stop, (places[0], places[1]), "`range`")
@@ -155,7 +178,7 @@ class Loops(Branches):
         head = Span(body.source, self.span(node).start, self.span(node.iter).end)
         results = self.add("for", *(types[name] for name in kept), span=head, uses=uses, variable=variable, start=first,
                            stop=last, step=distance, carried=tuple(inner_values), initial=tuple(initial),
-                           body=builder.region(body))  # fmt: skip
+                           body=builder.region(body), hints=hints)  # fmt: skip
         self.scope.names = before
         for name in assigned([node]):
             self.scope.names[name] = self._behind(name, behind.get(name), node)
@@ -320,18 +343,18 @@ class Loops(Branches):
         self.shared_out(node, "foreach", names, variables=tuple(variables), start=tuple(starts), stop=tuple(stops))
 
     def _foreach_tile(self, node: ast.For, call: ast.Call) -> None:
-        """`for (i, j), (m, n) in gl.foreach_tile(bounds, shape)`."""
+        """`for (i, j), (m, n) in gl.foreach_tile(M, N, tile=(32, 16))`."""
         span = self.span(call)
-        if len(call.args) != 2 or call.keywords:
-            self.fail("arguments", "gl.foreach_tile takes the bounds and the shape of a tile: "
-                      "gl.foreach_tile((m, n), (32, 32))", span)  # fmt: skip
-        bounds = call.args[0].elts if isinstance(call.args[0], ast.Tuple) else [call.args[0]]
-        starts, stops, natural = self._bounds(bounds)
-        shape = self.known(self.expression(call.args[1]), "the shape of a tile", self.span(call.args[1]))
+        if not call.args or [keyword.arg for keyword in call.keywords] != ["tile"]:
+            self.fail("arguments", "gl.foreach_tile takes a size for each variable, and the shape of a tile", span,
+                      "gl.foreach_tile(m, n, tile=(32, 16))")  # fmt: skip
+        tile = call.keywords[0].value
+        starts, stops, natural = self._bounds(call.args)
+        shape = self.known(self.expression(tile), "the shape of a tile", self.span(tile))
         shape = shape if isinstance(shape, tuple) else (shape,)
         sizes = [n for n in shape if isinstance(n, int) and not isinstance(n, bool)]
         if len(sizes) != len(starts) or len(shape) != len(starts):
-            self.fail("loop", f"the tile has an integer for each of {len(starts)} bounds", self.span(call.args[1]))
+            self.fail("loop", f"the tile has an integer for each of {len(starts)} bounds", self.span(tile))
         if not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
             self.fail("loop", "a tile has a first point and sizes: for (i, j), (m, n) in ...", self.span(node.target))
         groups = [self._targets(t, len(starts)) for t in node.target.elts]

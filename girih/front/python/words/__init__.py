@@ -1,12 +1,39 @@
-"""What each word of `girih.language` means: one file for each file of `girih/ops/tile`.
+"""From words to instructions: one file for each file of `girih.ops.tile`, and the table of all lowerings.
 
-`WORDS` has the lowering of every word by its name; words that are part of a statement are not among them.
+Importing the room fills the table.
 """
 
-from girih.front.python.words import builtin, control, linalg
+from girih.front.python.words import (
+    arith,
+    builtin,
+    control,
+    coopmatrix,
+    coopmatrix_regions,
+    coopmatrix_tensor,
+    linalg,
+    math,
+    memory,
+    subgroup,
+    tensor_layout,
+    tensor_map,
+)
 from girih.front.python.words.table import LOWERINGS
 
-__all__ = ["WORDS", "builtin", "control", "linalg"]
+__all__ = [
+    "WORDS",
+    "arith",
+    "builtin",
+    "control",
+    "coopmatrix",
+    "coopmatrix_regions",
+    "coopmatrix_tensor",
+    "linalg",
+    "math",
+    "memory",
+    "subgroup",
+    "tensor_layout",
+    "tensor_map",
+]
 
 WORDS = LOWERINGS
 """The lowerings by word."""

@@ -1,16 +1,53 @@
-"""Loops and branches, beside statements."""
+"""Barriers and printed lines (`girih.ops.tile.control`); loops and branches are statements of Python."""
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
-from girih.front.python.calls import WordCall
-from girih.front.python.operands import Known, Operand
+from girih.front.python.calls import WordCall as Call
+from girih.front.python.codes import fault
+from girih.front.python.operands import Known, Memory, Operand, Part
+from girih.front.python.words.support import NOTHING, computed, described, items, number_of
 from girih.front.python.words.table import lowers
+from girih.ir.core import Value
+
+_MEMORY = {"global": "global_fence", "local": "local_fence"}
+
+
+@lowers("barrier")
+def barrier(call: Call) -> Operand:
+    """The barrier, with the memory that becomes visible."""
+    t, span = call.translator, call.span_of("memory")
+    fences: dict[str, Any] = {}
+    for part in items(call["memory"]):
+        name = t.known(part, "the memory of a barrier", span)
+        if not isinstance(name, str) or name not in _MEMORY:
+            raise fault("arguments", f'memory is "global" or "local", found {described(name)}', span)
+        fences[_MEMORY[name]] = True
+    t.add("barrier", span=call.span, **fences)
+    return NOTHING
+
+
+@lowers("print")
+def printed(call: Call) -> Operand:
+    """A line: the text that the words begin with, then values."""
+    t, span = call.translator, call.span_of("values")
+    words: list[str] = []
+    values: list[Value] = []
+    for part in items(call["values"]):
+        if isinstance(part, Known) and isinstance(part.value, str) and not values:
+            words.append(part.value)
+            continue
+        if isinstance(part, Memory | Part):
+            raise fault("view", "an array is not printed as a whole", span, "print elements, or a matrix: gl.load(...)")
+        values.append(number_of(t, computed(t, part, span), span))
+    t.add("print", span=call.span, text=" ".join(words), values=tuple(values))
+    return NOTHING
 
 
 @lowers("cdiv")
-def cdiv(call: WordCall) -> Operand:
+def cdiv(call: Call) -> Operand:
     """A quotient of integers that is rounded up: (a + b - 1) // b."""
     t = call.translator
     a, b = call["a"], call["b"]

@@ -1,39 +1,133 @@
-"""Collective linear algebra on memory."""
+"""Collective linear algebra on memory (`girih.ops.tile.linalg`).
+
+The user's arrays may lie in memory in any order; where the modes of a matrix are its axes in reverse, the memref is
+its transpose. What the instruction must transpose follows from that, so that no word does.
+"""
 
 from __future__ import annotations
 
-from girih.front.python.calls import WordCall
-from girih.front.python.conversions import literal_of
-from girih.front.python.operands import Known, Memory, Operand
+from typing import Any
+
+from girih.front.python.calls import WordCall as Call
+from girih.front.python.codes import fault
+from girih.front.python.operands import Memory, Operand
+from girih.front.python.words.support import NOTHING, flag, integer, number, number_of, uses
 from girih.front.python.words.table import lowers
-from girih.ir.core import Value
-from girih.ir.types import MemRef
+from girih.ir.types import MemRef, Number, Type, promote
+
+SWAPPED = (1, 0)
 
 
-def factor(call: WordCall, parameter: str, like: Memory) -> Value:
-    """alpha or beta: a literal has the element type of memory."""
-    t, operand, span = call.translator, call[parameter], call.span_of(parameter)
-    if isinstance(operand, Known):
-        return t.value(operand, like.type.element, span)
-    return t.materialised(operand, span).value
+def _memory(call: Call, parameter: str) -> Memory:
+    return call.translator.memory(call[parameter], call.span_of(parameter))
 
 
-def flag(call: WordCall, parameter: str) -> bool:
-    """An argument that is known to be True or False."""
-    value = literal_of(call.translator.known(call[parameter], f"`{parameter}`", call.span_of(parameter)))
-    if not isinstance(value, bool):
-        call.translator.fail("constant", f"`{parameter}` is True or False", call.span_of(parameter))
-    return value
+def element_of(memory: Memory) -> Number:
+    """The element type of memory."""
+    type = memory.value.type
+    assert isinstance(type, MemRef)
+    return type.element
+
+
+def _scale(call: Call, parameter: str, *memories: Memory) -> Any:
+    """A factor; a literal takes the type to which the elements of all memories promote."""
+    type: Type = element_of(memories[0])
+    for memory in memories[1:]:
+        both = promote(element_of(memories[0]), element_of(memory))
+        type = both if both is not None else type
+    return number(call, parameter, type)
+
+
+def _add(call: Call, fields: dict[str, str], **values: Any) -> Operand:
+    """Add the collective instruction; `fields` are the parameters that its operands come from."""
+    call.translator.add(call.name, span=call.span, uses=uses(call, **fields), atomic=flag(call, "atomic"), **values)
+    return NOTHING
+
+
+def _same_order(call: Call, *parameters: str) -> list[Memory]:
+    """Memories whose axes lie in one order, which an instruction that goes through them together needs."""
+    memories = [_memory(call, parameter) for parameter in parameters]
+    for memory, parameter in zip(memories[1:], parameters[1:], strict=True):
+        if len(memory.axes) == len(memories[0].axes) and memory.axes != memories[0].axes:
+            message = f"`{parameters[0]}` and `{parameter}` lie in memory in different orders"
+            hint = f"pass arrays of one order to `gl.{call.name}`, or compute it with `gl.foreach`"
+            raise fault("order", message, call.span_of(parameter), hint)
+    return memories
+
+
+@lowers("gemm")
+def gemm(call: Call) -> Operand:
+    """c := alpha a b + beta c; where c lies transposed, its transpose is the product of the transposes."""
+    a, b, c = (_memory(call, parameter) for parameter in "abc")
+    alpha, beta = _scale(call, "alpha", a, b), _scale(call, "beta", c)
+    turned_a, turned_b = a.axes == SWAPPED, b.axes == SWAPPED
+    if c.axes == SWAPPED:
+        fields = {"alpha": "alpha", "a": "b", "b": "a", "beta": "beta", "c": "c"}
+        return _add(call, fields, transpose_a=not turned_b, transpose_b=not turned_a, alpha=alpha, a=b.value,
+                    b=a.value, beta=beta, c=c.value)  # fmt: skip
+    fields = {name: name for name in ("alpha", "a", "b", "beta", "c")}
+    return _add(call, fields, transpose_a=turned_a, transpose_b=turned_b, alpha=alpha, a=a.value, b=b.value, beta=beta,
+                c=c.value)  # fmt: skip
+
+
+@lowers("gemv")
+def gemv(call: Call) -> Operand:
+    """c := alpha a b + beta c, of a matrix a and vectors."""
+    a, b, c = (_memory(call, parameter) for parameter in "abc")
+    fields = {name: name for name in ("alpha", "a", "b", "beta", "c")}
+    return _add(call, fields, transpose=a.axes == SWAPPED, alpha=_scale(call, "alpha", a, b), a=a.value, b=b.value,
+                beta=_scale(call, "beta", c), c=c.value)  # fmt: skip
+
+
+@lowers("ger")
+def ger(call: Call) -> Operand:
+    """c := alpha a b^T + beta c, of vectors a and b; where c lies transposed, a and b change places."""
+    a, b, c = (_memory(call, parameter) for parameter in "abc")
+    alpha, beta = _scale(call, "alpha", a, b), _scale(call, "beta", c)
+    first, second = ("b", "a") if c.axes == SWAPPED else ("a", "b")
+    fields = {"alpha": "alpha", "a": first, "b": second, "beta": "beta", "c": "c"}
+    if c.axes == SWAPPED:
+        a, b = b, a
+    return _add(call, fields, alpha=alpha, a=a.value, b=b.value, beta=beta, c=c.value)
+
+
+@lowers("hadamard")
+def hadamard(call: Call) -> Operand:
+    """c := alpha a * b + beta c, entry by entry."""
+    a, b, c = _same_order(call, "a", "b", "c")
+    fields = {name: name for name in ("alpha", "a", "b", "beta", "c")}
+    return _add(call, fields, alpha=_scale(call, "alpha", a, b), a=a.value, b=b.value, beta=_scale(call, "beta", c),
+                c=c.value)  # fmt: skip
 
 
 @lowers("axpby")
-def axpby(call: WordCall) -> Operand:
-    """b := alpha op(a) + beta b, where memory may lie in any order."""
-    t = call.translator
-    a, b = t.memory(call["a"], call.span_of("a")), t.memory(call["b"], call.span_of("b"))
-    turned = flag(call, "transpose") is not (a.axes != b.axes and a.rank == b.rank == 2)
-    uses = {name: (call.span_of(name),) for name in ("alpha", "a", "beta", "b")}
-    assert isinstance(a.value.type, MemRef)
-    t.add("axpby", span=call.span, uses=uses, atomic=flag(call, "atomic"), transpose=turned,
-          alpha=factor(call, "alpha", a), a=a.value, beta=factor(call, "beta", b), b=b.value)  # fmt: skip
-    return Known(None)
+def axpby(call: Call) -> Operand:
+    """b := alpha a + beta b; the instruction transposes where the two lie in different orders."""
+    a, b = _memory(call, "a"), _memory(call, "b")
+    fields = {name: name for name in ("alpha", "a", "beta", "b")}
+    return _add(call, fields, transpose=len(a.axes) == 2 and a.axes != b.axes, alpha=_scale(call, "alpha", a),
+                a=a.value, beta=_scale(call, "beta", b), b=b.value)  # fmt: skip
+
+
+@lowers("cumsum")
+def cumsum(call: Call) -> Operand:
+    """b := alpha (cumulative sum of a along an axis) + beta b."""
+    a, b = _same_order(call, "a", "b")
+    axis = integer(call, "axis")
+    if axis not in a.axes:
+        message = f"`a` has {len(a.axes)} axes, counted from 0; `axis` is {axis}"
+        raise fault("arguments", message, call.span_of("axis"))
+    fields = {"alpha": "alpha", "a": "a", "mode": "axis", "beta": "beta", "b": "b"}
+    return _add(call, fields, alpha=_scale(call, "alpha", a), a=a.value, mode=a.axes.index(axis),
+                beta=_scale(call, "beta", b), b=b.value)  # fmt: skip
+
+
+def sum_of_memory(call: Call, *operands: Operand) -> Operand:
+    """b := alpha (sums of the rows of a) + beta b; the operands are alpha, a, beta and b."""
+    t, span = call.translator, call.span_of("operands")
+    alpha, a, beta, b = operands
+    source, target = t.memory(a, span), t.memory(b, span)
+    t.add("sum", span=call.span, atomic=flag(call, "atomic"), transpose=source.axes == SWAPPED,
+          alpha=number_of(t, alpha, span, element_of(source)), a=source.value,
+          beta=number_of(t, beta, span, element_of(target)), b=target.value)  # fmt: skip
+    return NOTHING

@@ -1,0 +1,274 @@
+"""What lowerings share: types that a call names, numbers of one type, and numbers beside matrices."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from girih.front.python.calls import Calls as Translator
+from girih.front.python.calls import WordCall as Call
+from girih.front.python.codes import fault
+from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.scopes import LocalFunction
+from girih.ir.core import RegionKind, Value
+from girih.ir.types import (
+    BOOL,
+    C32,
+    F32,
+    I32,
+    INDEX,
+    SCALARS,
+    Boolean,
+    CoopMatrix,
+    MatrixScope,
+    Number,
+    Type,
+    Use,
+)
+from girih.language.words import WORD
+from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.arith import Binary, Unary
+from girih.source import Span
+
+Choice = TypeVar("Choice")
+
+NOTHING = Known(None)
+"""What a call stands for that returns nothing."""
+
+Uses = Mapping[str, tuple[Span, ...]]
+
+
+def uses(call: Call, **parameters: str) -> Uses:
+    """The places of the fields of an instruction, from the parameters that they come from."""
+    return {field: (call.span_of(parameter),) for field, parameter in parameters.items()}
+
+
+def one(values: tuple[Value, ...], *, natural: bool = False) -> Runtime:
+    """The operand for the only result of an instruction; `natural` if it is certainly not negative."""
+    (value,) = values
+    return Runtime(value, natural)
+
+
+_WITHOUT_A_PLACE = {bool: BOOL, int: INDEX, float: F32, complex: C32}
+"""The type of a literal where nothing decides."""
+
+
+# --- what is known ----------------------------------------------------------------------------
+
+
+def integer(call: Call, parameter: str, least: int | None = None) -> int:
+    """An integer that is known while translating, at least `least`."""
+    t, span = call.translator, call.span_of(parameter)
+    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise fault("arguments", f"`{parameter}` is an integer, found {described(value)}", span)
+    if least is not None and value < least:
+        raise fault("arguments", f"`{parameter}` is at least {least}, found {value}", span)
+    return value
+
+
+def chosen(call: Call, parameter: str, choices: Mapping[str, Choice]) -> Choice:
+    """What one of some strings stands for."""
+    t, span = call.translator, call.span_of(parameter)
+    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(f'"{name}"' for name in choices)
+        raise fault("arguments", f"`{parameter}` is one of {listed}, found {described(value)}", span)
+    return choices[value]
+
+
+def flag(call: Call, parameter: str) -> bool:
+    """A truth value that is known while translating."""
+    t, span = call.translator, call.span_of(parameter)
+    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    if not isinstance(value, bool):
+        raise fault("arguments", f"`{parameter}` is True or False, found {described(value)}", span)
+    return value
+
+
+def is_absent(operand: Operand) -> bool:
+    """Whether an operand was left out, or is None."""
+    return isinstance(operand, Known) and operand.value is None
+
+
+def items(operand: Operand) -> tuple[Operand, ...]:
+    """The items of a tuple; anything else is the only one."""
+    match operand:
+        case Many(parts):
+            return tuple(parts)
+        case Known(value=(*parts,)) if not isinstance(operand.value, str):
+            return tuple(map(Known, parts))
+        case _:
+            return (operand,)
+
+
+def sizes(call: Call, parameter: str, count: int | None = None) -> tuple[int, ...]:
+    """Positive integers that are known while translating, `count` of them."""
+    t, span = call.translator, call.span_of(parameter)
+    found = tuple(t.known(part, f"`{parameter}` of `gl.{call.name}`", span) for part in items(call[parameter]))
+    numbers = tuple(n for n in found if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+    if len(numbers) < len(found):
+        raise fault("arguments", f"`{parameter}` are positive integers, found {described(found)}", span)
+    if count is not None and len(numbers) != count:
+        raise fault("arguments", f"`{parameter}` has {count} entries, found {described(found)}", span)
+    return numbers
+
+
+def described(value: object) -> str:
+    """A value of Python as a message shows it, cut short where it is long."""
+    text = getattr(value, "__name__", None) or repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def element(call: Call, parameter: str) -> Number | Boolean:
+    """The scalar type that an operand names, such as `gl.f32`."""
+    t, span = call.translator, call.span_of(parameter)
+    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    found = scalar_type(value)
+    if found is None:
+        raise fault("arguments", f"`{parameter}` is an element type such as gl.f32, found {described(value)}", span)
+    return found
+
+
+def scalar_type(value: object) -> Number | Boolean | None:
+    """The type that a class of `girih.language` names; None for anything else."""
+    if isinstance(value, Number | Boolean):
+        return value
+    return SCALARS.get(value.__name__.rstrip("_")) if isinstance(value, type) else None
+
+
+def function(call: Call, parameter: str) -> LocalFunction | types.FunctionType:
+    """A function of the user: one that is defined around, a lambda, or a function of a module."""
+    t, span = call.translator, call.span_of(parameter)
+    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    plain = inspect.unwrap(value) if callable(value) else value
+    if isinstance(plain, LocalFunction | types.FunctionType) and not hasattr(value, WORD):
+        return plain
+    hint = f"write a lambda: lambda x: gl.{described(value)}(x)" if hasattr(value, WORD) else None
+    raise fault("arguments", f"`{parameter}` is a function of yours, found {described(value)}", span, hint)
+
+
+USES = {use.value: use for use in Use}
+SCOPES = {scope.value: scope for scope in MatrixScope}
+
+
+def matrix_type(call: Call, component: Number | Boolean, shape: tuple[int, int]) -> CoopMatrix:
+    """The type of a matrix, whose use and scope the call names."""
+    if not isinstance(component, Number):
+        raise fault("arguments", "a matrix is of numbers, not of truth values", call.span)
+    return CoopMatrix(component, *shape, chosen(call, "use", USES), chosen(call, "scope", SCOPES))
+
+
+# --- numbers and matrices ---------------------------------------------------------------------
+
+
+def number(call: Call, parameter: str, type: Type | None = None) -> Value:
+    """A number; a literal takes the given type, or without one that of literals where nothing decides."""
+    return number_of(call.translator, call[parameter], call.span_of(parameter), type)
+
+
+def number_of(t: Translator, operand: Operand, span: Span, type: Type | None = None) -> Value:
+    """A number; a literal takes the given type, or without one that of literals where nothing decides."""
+    if isinstance(operand, Runtime):
+        return operand.value
+    literal = operand.value if isinstance(operand, Known) else None
+    return t.value(operand, type or _WITHOUT_A_PLACE.get(literal.__class__, F32), span)
+
+
+def computed(t: Translator, operand: Operand, span: Span) -> Operand:
+    """An operand to compute with: views and products become matrices, anything else stays as it is."""
+    return Runtime(t.matrix(operand, span)) if isinstance(operand, Memory | Part | MatrixProduct) else operand
+
+
+def elementwise(call: Call, mnemonic: str, fields: Mapping[str, str], default: Type | None = None) -> Operand:
+    """An instruction on numbers of one type; of matrices, component by component, broadcast as NumPy does.
+
+    `fields` are those of the instruction, with the parameter that each comes from; `default` is the type of literals
+    where all are.
+    """
+    t = call.translator
+    operands = [computed(t, call[parameter], call.span_of(parameter)) for parameter in fields.values()]
+    spans = [call.span_of(parameter) for parameter in fields.values()]
+    return Runtime(combined(t, mnemonic, tuple(fields), operands, spans, call.span, default))
+
+
+def combined(
+    t: Translator,
+    mnemonic: str,
+    fields: Sequence[str],
+    operands: Sequence[Operand],
+    spans: Sequence[Span],
+    span: Span,
+    default: Type | None = None,
+) -> Value:
+    """The value of an instruction on numbers or matrices; numbers beside matrices stand for matrices of that number."""
+    types = [operand.value.type for operand in operands if isinstance(operand, Runtime)]
+    matrices = [type for type in types if isinstance(type, CoopMatrix)]
+    uses = {field: (place,) for field, place in zip(fields, spans, strict=True)}
+    if not matrices:
+        type = types[0] if types else default
+        first = number_of(t, operands[0], spans[0], type)
+        rest = [t.value(operand, first.type, place) for operand, place in zip(operands[1:], spans[1:], strict=True)]
+        values: dict[str, Any] = dict(zip(fields, (first, *rest), strict=True))
+        return t.add(mnemonic, first.type, span=span, uses=uses, **values)[0]
+    one_type = matrices[0]
+    alike = all(isinstance(o, Known) or (isinstance(o, Runtime) and o.value.type == one_type) for o in operands)
+    if alike and issubclass(TILE_LANGUAGE.ops[mnemonic], Binary | Unary):
+        values = {f: t.value(o, one_type, s) for f, o, s in zip(fields, operands, spans, strict=True)}
+        return t.add(mnemonic, one_type, span=span, uses=uses, **values)[0]
+    return _applied(t, mnemonic, fields, operands, spans, span)
+
+
+def broadcast(t: Translator, types: Iterable[CoopMatrix], span: Span) -> CoopMatrix:
+    """The type that matrices have together: sizes agree, or are 1 (NumPy's rule, as far as an apply has it)."""
+    first, *others = types
+    rows, columns = first.shape
+    for other in others:
+        for size, so_far in zip(other.shape, (rows, columns), strict=True):
+            if size != so_far and 1 not in (size, so_far):
+                shapes = f"{rows} x {columns} and {other.rows} x {other.columns}"
+                raise fault("types", f"matrices of {shapes} components do not fit", span)
+        rows, columns = max(rows, other.rows), max(columns, other.columns)
+    return replace(first, rows=rows, columns=columns)
+
+
+def apply(t: Translator, matrices: Sequence[Value], body: Any, span: Span, uses: Uses | None = None) -> Value:
+    """The matrix that a function of the components makes: `body` adds its instructions, and returns the component.
+
+    It is given the row, the column, and the component of each matrix.
+    """
+    kinds = [matrix.type for matrix in matrices if isinstance(matrix.type, CoopMatrix)]
+    result = broadcast(t, kinds, span)
+    operands = list(matrices)
+    if all(kind.shape != result.shape for kind in kinds):
+        operands.append(t.value(Known(0), result, span))
+    row, column = Value("row", I32, span), Value("column", I32, span)
+    elements = tuple(Value("x", result.component, span) for _ in operands)
+    with t.region(RegionKind.SPMD) as region:
+        component = t.value(body(row, column, elements[: len(matrices)]), result.component, span)
+        t.add("yield", span=span, values=(component,))
+    return t.add(
+        "cooperative_matrix_apply", result, span=span, uses=uses, row=row, column=column, elements=elements,
+        matrices=tuple(operands), body=region.region(span),
+    )[0]  # fmt: skip
+
+
+def _applied(
+    t: Translator, mnemonic: str, fields: Sequence[str], operands: Sequence[Operand], spans: Sequence[Span], span: Span
+) -> Value:
+    """An instruction on the components of matrices; numbers beside them are the same for all components."""
+    matrices = [o.value for o in operands if isinstance(o, Runtime) and isinstance(o.value.type, CoopMatrix)]
+
+    def body(row: Value, column: Value, elements: tuple[Value, ...]) -> Operand:
+        left = iter(elements)
+        component = elements[0].type
+        values: dict[str, Any] = {}
+        for field, operand, place in zip(fields, operands, spans, strict=True):
+            is_matrix = isinstance(operand, Runtime) and isinstance(operand.value.type, CoopMatrix)
+            values[field] = next(left) if is_matrix else t.value(operand, component, place)
+        return Runtime(t.add(mnemonic, component, span=span, **values)[0])
+
+    return apply(t, matrices, body, span)
