@@ -19,6 +19,8 @@ from girih.lazy_dataclass import dataclass
 
 CUDA = 2
 """kDLCUDA of dlpack.h, version 1.0."""
+MANAGED = 13
+"""kDLCUDAManaged: memory that the host and the devices of CUDA share, which a launch on CUDA takes as its own."""
 LEGACY_STREAM = 1
 """The number of CUDA's default stream in DLPack and in the CUDA array interface."""
 
@@ -52,7 +54,7 @@ class PlacedArray:
 def device_of(value: object) -> tuple[int, int] | None:
     """Kind, as DLPack numbers it, and number of the device that an array is on; None for what is no such array.
 
-    The number is -1 where the array does not say it.
+    The number is -1 where the array does not say it. Managed memory counts as its device's.
     """
     if isinstance(value, np.ndarray):
         return None
@@ -62,7 +64,7 @@ def device_of(value: object) -> tuple[int, int] | None:
         exporter: Any = value
         if hasattr(value, "__dlpack_device__"):
             kind, number = exporter.__dlpack_device__()
-            return int(kind), int(number)
+            return CUDA if kind == MANAGED else int(kind), int(number)
         if hasattr(value, "__cuda_array_interface__"):
             return CUDA, -1
     except FOREIGN_ERRORS:

@@ -13,7 +13,7 @@ from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cuda.code.kept import MachineCode
 from girih.runtime.cuda.driver import CudaFault, call, driver
-from girih.runtime.cuda.memory import DeviceBlocks, KeptTables, PinnedRecords, relaxed_capture
+from girih.runtime.cuda.memory import DeviceBlocks, KeptTables, PinnedRecords
 from girih.runtime.cuda.report import refuse
 from girih.source import NOWHERE, Span
 
@@ -88,9 +88,8 @@ class CudaDevice:
         Raises `LaunchError` where the device has too little for a work-group, and `CudaFault`.
         """
         self._refuse_too_large(kernel, span)
-        with relaxed_capture():
-            module = call("cuModuleLoadData", code.cubin)
-            function = call("cuModuleGetFunction", module, kernel.entry.encode())
+        module = call("cuModuleLoadData", code.cubin)
+        function = call("cuModuleGetFunction", module, kernel.entry.encode())
         attributes = driver().CUfunction_attribute
         most = int(call("cuFuncGetAttribute", attributes.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function))
         if kernel.threads > most:

@@ -28,11 +28,11 @@ from girih.runtime.cuda.code.kept import CompiledFor, machine_code, ptx_kernel
 from girih.runtime.cuda.crowd import shared_bytes_of
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import call
-from girih.runtime.cuda.memory import FailureRecord
+from girih.runtime.cuda.memory import FailureRecord, relaxed_capture
 from girih.runtime.cuda.place import LaunchPlace, place_of
 from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
-from girih.runtime.cuda.report import CAPTURE_HINT, faults_in_words, refuse
+from girih.runtime.cuda.report import CAPTURE_HINT, DEFAULT_STREAM_HINT, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
 from girih.runtime.cuda.variant import MOST_X, Grid, hardware_grid, variant_of
 
@@ -146,7 +146,7 @@ class CudaKernel:
         its driver cannot run it, and `KernelError` for what this launch or earlier ones on the same stream have found.
         """
         span = self.function.span
-        with faults_in_words(self.function.name, span):
+        with faults_in_words(self.function.name, span), relaxed_capture():
             place = place_of(self.number, arguments, span)
             with place.device.current():
                 accepted = arrays.accept(self._specs, arguments, place.reach)
@@ -166,12 +166,12 @@ class CudaKernel:
 
     def synchronize(self) -> None:
         """Wait for all launches of this kernel, and raise `KernelError` for what was found on their streams."""
-        with faults_in_words(self.function.name, self.function.span):
+        with faults_in_words(self.function.name, self.function.span), relaxed_capture():
             mine = set(self._loaded.values())
             streams = streams_with(lambda loaded: loaded in mine)
-            for device in {one.device for one in streams}:
-                with device.current():
-                    call("cuCtxSynchronize")
+            for stream in streams:
+                with stream.device.current():
+                    stream.wait()
             found = [finding for one in streams for finding in one.take_found()]
             if found:
                 raise KernelError(found)
@@ -239,7 +239,8 @@ class CudaKernel:
         if is_capturing(stream.handle):
             why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"
             what = f"a CUDA graph cannot have this launch of @{self.function.name}: it {why}"
-            refuse("bind.cuda_capture", what, CAPTURE_HINT, self.function.span)
+            hint = CAPTURE_HINT if stream.handle else f"{CAPTURE_HINT}; {DEFAULT_STREAM_HINT}"
+            refuse("bind.cuda_capture", what, hint, self.function.span)
         record = one.place.device.records.take()
         memory = CopiedMemory(stream, claims)
         try:

@@ -6,8 +6,8 @@ A launch on arrays of the device takes nothing new: its tables and its record ar
 from __future__ import annotations
 
 import ctypes
-from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from threading import Lock
@@ -100,8 +100,7 @@ class PinnedRecords:
         with self.lock:
             if not self.free:
                 # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP, cuda.h
-                with relaxed_capture():
-                    begin = int(call("cuMemHostAlloc", RECORD_STRIDE * _RECORDS_AT_ONCE, 1 | 2))
+                begin = int(call("cuMemHostAlloc", RECORD_STRIDE * _RECORDS_AT_ONCE, 1 | 2))
                 ctypes.memset(begin, 0, RECORD_STRIDE * _RECORDS_AT_ONCE)
                 self.free = [begin + RECORD_STRIDE * k for k in range(_RECORDS_AT_ONCE)]
             host = self.free.pop()
@@ -145,11 +144,13 @@ class KeptTables:
     """Tables of groups in memory of the current device, by their contents: a launch with the same group finds its own.
 
     They are written by a stream of their own, which is waited for, and not for kernels. When they are too many, the
-    device is waited for once, and all go but those that last: a CUDA graph has seen them, or machine code uses them.
+    device is waited for once, and all go but those that last: a CUDA graph has seen them, or machine code uses them,
+    some plans of it (`planned`).
     """
 
     known: dict[bytes, int] = field(default_factory=dict)
     lasting: set[bytes] = field(default_factory=set)
+    planned: Counter[bytes] = field(default_factory=Counter)
     chunks: list[int] = field(default_factory=list)
     used: int = _CHUNK
     bytes_of_all: int = 0
@@ -161,16 +162,22 @@ class KeptTables:
         with self.lock:
             found = self.known.get(content)
             if found is None:
-                with relaxed_capture():
-                    found = self._written(content, capturing=capturing)
+                found = self._written(content, capturing=capturing)
             if capturing:
                 self.lasting.add(content)
             return found
 
-    def keep(self, places: Container[int]) -> None:
-        """Keep the tables at some addresses for good: launches in machine code use them."""
+    def keep(self, places: Container[int]) -> list[bytes]:
+        """The contents of the tables at some addresses, which are kept for a plan of machine code until `let_go`."""
         with self.lock:
-            self.lasting.update(content for content, place in self.known.items() if place in places)
+            kept = [content for content, place in self.known.items() if place in places]
+            self.planned.update(kept)
+        return kept
+
+    def let_go(self, kept: Iterable[bytes]) -> None:
+        """Keep tables no longer for a plan that is gone."""
+        with self.lock:
+            self.planned -= Counter(kept)
 
     def _written(self, content: bytes, *, capturing: bool) -> int:
         if self.bytes_of_all > _MOST_TABLES and not capturing:
@@ -202,8 +209,9 @@ class KeptTables:
     def _forget(self) -> None:
         """Forget all tables, which nothing reads after the device was waited for; graphs keep the memory of theirs."""
         call("cuCtxSynchronize")
-        if self.lasting:
-            self.known = {content: place for content, place in self.known.items() if content in self.lasting}
+        if self.lasting or self.planned:
+            lasting = self.lasting | self.planned.keys()
+            self.known = {content: place for content, place in self.known.items() if content in lasting}
         else:
             for chunk in self.chunks:
                 call("cuMemFree", chunk)
@@ -214,7 +222,8 @@ class KeptTables:
 
 @contextmanager
 def relaxed_capture() -> Iterator[None]:
-    """A context in which the thread may allocate while a stream is capturing (driver API, "CUstreamCaptureMode")."""
+    """A context in which the thread may allocate and load code while a stream of it, or in the driver's usual mode that
+    of any thread, is being captured (driver API, "CUstreamCaptureMode")."""
     relaxed = driver().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     before = call("cuThreadExchangeStreamCaptureMode", relaxed)
     try:

@@ -78,3 +78,4 @@ def _refuse_fault(fault: CudaFault, name: str, span: Span) -> NoReturn:
 
 
 CAPTURE_HINT = "capture launches on arrays of the device only, after a first launch outside of the capture"
+DEFAULT_STREAM_HINT = "while another stream is captured, launch on one that is not the default stream"

@@ -46,12 +46,18 @@ def current_stream(number: int, arrays: Iterable[object]) -> int:
     return stream_teller(number, arrays)() if placed is None else placed.stream
 
 
-def stream_teller(number: int, arrays: Iterable[object]) -> Callable[[], int]:
-    """What tells the handle of the stream of launches on a device that take arrays of these libraries."""
+def stream_library(arrays: Iterable[object]) -> str:
+    """The library whose current stream launches with some arrays are on: `cupy`, or `torch`, also without it."""
     homes = {array.__class__.__module__.partition(".")[0] for array in arrays}
-    cupy: Any = sys.modules.get("cupy")
-    if cupy is not None and "cupy" in homes and "torch" not in homes:
-        return lambda: int(cupy.cuda.get_current_stream(number).ptr)
+    return "cupy" if "cupy" in homes and "torch" not in homes and "cupy" in sys.modules else "torch"
+
+
+def stream_teller(number: int, arrays: Iterable[object]) -> Callable[[], int]:
+    """What tells the handle of the stream of launches on a device that take some arrays."""
+    if stream_library(arrays) == "cupy":
+        cupy: Any = sys.modules["cupy"]
+        current = cupy.cuda.get_current_stream
+        return lambda: int(current(number).ptr)
     return lambda: _torch_stream(number)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import girih
+from girih.arguments import devices
 from girih.runtime.cuda import streams
 from tests.runtime.cuda.arrays import ByDlpack, ByInterface, GpuMemory, Tensor, TorchType, torch_module
 from tests.runtime.cuda.fake import CUresult, FakeDriver
@@ -435,6 +436,44 @@ def test_waiting_during_a_capture_is_refused(fake: FakeDriver) -> None:
     fake.begin_capture(0)
     with pytest.raises(girih.LaunchError, match=r"bind\.cuda_capture"):
         launch.synchronize()
+
+
+def test_other_threads_launch_while_one_captures(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the driver's usual mode a capture forbids all threads to allocate, unless they say that they know."""
+    torch = torch_module(fake, fake.stream())
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    fake.begin_capture(torch.chosen.stream)
+    torch.chosen.stream = fake.stream()
+    host, device = np.ones(4, np.float32), ByDlpack(fake, np.ones(4, np.float32))
+    groups, out = kernel(GROUPS), ByDlpack(fake, np.full(1, -1, np.int32))
+    found: list[object] = []
+
+    def run() -> None:
+        fake.stack.append(0xC0)
+        launch = kernel(SCALE)
+        launch(2.0, host)
+        launch.options(synchronous=True)(3.0, device)
+        groups([numbers(fake, 1)], out)
+        groups.synchronize()
+        found.extend([host.tolist(), device.content.tolist(), out.content.tolist()])
+
+    other = threading.Thread(target=run)
+    other.start()
+    other.join()
+    assert found == [[2] * 4, [3] * 4, [0]]
+    with pytest.raises(girih.LaunchError, match=r"bind\.cuda_capture(.|\n)*not the default stream"):
+        torch.chosen.stream = 0
+        kernel(SCALE)(2.0, host)
+
+
+def test_managed_memory_is_the_devices(fake: FakeDriver) -> None:
+    """It is not copied, and the launch is not waited for."""
+    data = ByDlpack(fake, np.ones(4, np.float32), kind=devices.MANAGED)
+    launch = kernel(SCALE)
+    launch(2.0, data)
+    assert data.content.tolist() == [1] * 4 and "cuMemcpyHtoDAsync" not in fake.calls
+    launch.synchronize()
+    assert data.content.tolist() == [2] * 4
 
 
 def test_findings_of_a_graph_are_told(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,45 @@ def test_cuda_graphs() -> None:
     launch.synchronize()
 
 
+def test_other_threads_launch_while_one_captures() -> None:
+    """Nothing that they allocate, load, copy or wait for ends the capture."""
+    t = torch()
+    data, graph, host = t.ones(1000, device="cuda"), t.cuda.CUDAGraph(), np.ones(100_000, np.float32)
+    found: list[object] = []
+
+    def run() -> None:
+        with t.cuda.stream(t.cuda.Stream()):
+            other = kernel(SCALE.replace("@scale", "@other"))
+            other(3.0, host)
+            other.options(synchronous=True)(3.0, tensor)
+            found.append((host == 3).all() and bool(np.isfinite(host).all()))
+
+    tensor, launch = t.ones(10, device="cuda"), kernel(SCALE)
+    launch(1.0, data)
+    t.cuda.synchronize()
+    with t.cuda.graph(graph):
+        launch(2.0, data)
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        launch(2.0, data)
+    graph.replay()
+    t.cuda.synchronize()
+    assert found == [True] and (data == 4).all() and (tensor == 3).all()
+
+
+def test_a_group_of_many_tensors() -> None:
+    t = torch()
+    count = 1024
+    launch, whole = kernel(GROUPS), t.arange(count, dtype=t.int32, device="cuda")
+    group, members = girih.Group(whole.split(1)), list(whole.split(1))
+    for number in range(40):
+        out = t.zeros(count, dtype=t.int32, device="cuda")
+        launch(group if number % 2 else members, out)
+        assert t.equal(out, whole)
+        whole += 1
+
+
 def test_tensors_that_are_refused() -> None:
     t = torch()
     with pytest.raises(girih.LaunchError, match=r"bind\.type.*requires a gradient"):
@@ -171,6 +211,12 @@ def test_arrays_of_cupy() -> None:
         kernel(SCALE)(2.0, data)
         data += 1
         assert (data.get() == np.arange(100, dtype=np.float32) * 2 + 1).all()
+    launch, again = kernel(COPY), cupy.zeros(32, dtype=cupy.int32)
+    for number in range(40):
+        data = cupy.arange(number, number + 32, dtype=cupy.int32)
+        for out in (again, cupy.zeros(32, dtype=cupy.int32)):
+            launch(data, out)
+            assert (out == data).all()
 
 
 def test_arrays_of_jax() -> None:
@@ -183,3 +229,12 @@ def test_arrays_of_jax() -> None:
     assert b.tolist() == list(range(32))
     with pytest.raises(girih.LaunchError, match=r"bind\.read_only"):
         kernel(COPY)(a, a)
+    t, launch = torch(), kernel(COPY)
+    for number in range(40):
+        out = t.zeros(32, dtype=t.int32, device="cuda")
+        for given in (a, a + number):
+            launch(given, out)
+            assert out.tolist() == given.tolist()
+    a.delete()
+    with pytest.raises(girih.LaunchError, match=r"bind\.type"):
+        launch(a, out)
