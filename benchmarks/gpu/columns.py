@@ -1,6 +1,6 @@
 """Softmax, layernorm and rms_norm of columns in registers, against a copy on the same GPU.
 
-    python benchmarks/gpu/columns.py [LENGTH COLUMNS]
+    python -m benchmarks.gpu.columns [LENGTH COLUMNS]
 
 For each kernel, of bf16 and f32: the bytes that it reads and writes a second, and the time of a copy of as many bytes
 by torch over its own, measured in turns; beside it the kernel for columns of any length, torch, and torch compiled by
