@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -226,8 +227,12 @@ def _tensors(torch: Any) -> list[object]:
     return [1.0, *(torch.zeros(8, device="cuda") for _ in range(3))]
 
 
-def _group(torch: Any) -> list[object]:
+def _list(torch: Any) -> list[object]:
     return [1j, [torch.zeros(8, device="cuda") for _ in range(3)]]
+
+
+def _group(torch: Any) -> list[object]:
+    return [1j, girih.Group([torch.zeros(8, device="cuda") for _ in range(1024)])]
 
 
 def _of_cupy(torch: Any) -> list[object]:
@@ -240,29 +245,32 @@ def _of_jax(torch: Any) -> list[object]:
     return [1.0, *(jax.zeros(8, "float32") for _ in range(3))]
 
 
-LAUNCHED: Mapping[str, tuple[str, Callable[[Any], list[object]]]] = {
-    "a launch, 3 tensors and a number": (SMALL, _tensors),
-    "a launch, a group of 3 tensors and a complex number": (GROUP, _group),
-    "a launch, 3 arrays of CuPy and a number": (SMALL, _of_cupy),
-    "a launch, 3 arrays of JAX and a number": (SMALL, _of_jax),
+LAUNCHED: Mapping[str, tuple[str, Callable[[Any], list[object]], int]] = {
+    "a launch, 3 tensors and a number": (SMALL, _tensors, 1),
+    "a launch, a list of 3 tensors and a complex number": (GROUP, _list, 1),
+    "a launch, a group of 1024 tensors and a complex number": (GROUP, _group, 1),
+    "a launch, 3 arrays of CuPy and a number": (SMALL, _of_cupy, 1),
+    "a launch, 3 arrays of CuPy, others each time": (SMALL, _of_cupy, 64),
+    "a launch, 3 arrays of JAX and a number": (SMALL, _of_jax, 1),
+    "a launch, 3 arrays of JAX, others each time": (SMALL, _of_jax, 64),
 }
-"""The launches that are timed, by name: a program of one kernel, and its arguments."""
+"""The launches that are timed, by name: a program of one kernel, its arguments, how many sets of which take turns."""
 
 FROM_CACHE = "from the cache"
 
 
 def launch_overhead(torch: Any, name: str) -> dict[str, Any]:
     """What a launch from Python costs beyond `cuLaunchKernel` alone, in microseconds of this thread."""
-    text, make = LAUNCHED[name]
+    text, make, count = LAUNCHED[name]
     try:
-        arguments = make(torch)
+        sets = [make(torch) for _ in range(count)]
     except ImportError as error:
         return {"name": name, "refused": str(error)}
     (kernel,) = girih.loads(text, "cuda").values()
     tensor = torch.zeros(8, device="cuda")
 
     def ours() -> None:
-        for _ in range(AT_ONCE):
+        for arguments in islice(cycle(sets), AT_ONCE):
             kernel(*arguments)
 
     def of_torch() -> None:

@@ -11,6 +11,7 @@ from math import sqrt
 from types import MappingProxyType
 from typing import Any
 
+import girih
 from benchmarks.gpu import cuda_problems
 from benchmarks.gpu.cuda_problems import Call, CudaProblem, Tensors, uniform
 from girih.kernels import path
@@ -254,7 +255,7 @@ def _ader_dg(elements: int) -> CudaProblem:
 
 def _grouped(n: int, count: int) -> CudaProblem:
     def lists(t: Tensors) -> tuple[Any, ...]:
-        a, b, c = (list(one.unbind(0)) for one in t)
+        a, b, c = (girih.Group(one.unbind(0)) for one in t)
         return 1.0, a, b, 0.0, c
 
     return _problem(

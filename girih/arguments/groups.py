@@ -26,7 +26,7 @@ from girih.lazy_dataclass import dataclass
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Group:
     """The arrays of a group argument, the offset of its type, and the shapes of its memrefs (003 "Group type").
 
@@ -41,11 +41,20 @@ class Group:
     without gaps, on which the memref is packed or has the strides of the type. A member may be None, a null pointer. A
     plain list of arrays is enough where neither an offset nor shapes must be given. A launch checks all of this, and
     raises `LaunchError`.
+
+    A list is kept as a tuple. Launches on a GPU look closely at a group of torch's tensors or CuPy's arrays when it
+    comes to a kernel for the first and for the second time. From then on they take it that memory, shapes and strides
+    of its arrays stay, which makes a launch with a thousand of them as quick as one with a single one: where any of
+    these changes in place (`tensor.set_`, `tensor.resize_`), pass a new group.
     """
 
     arrays: Sequence[object]
     offset: int | None = None
     shapes: Sequence[int | Sequence[int] | None] | NDArray[np.integer[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.arrays, list):
+            object.__setattr__(self, "arrays", tuple(self.arrays))
 
 
 def group_offset(type: GroupType, given: object, place: ArgumentPlace, report: ArgumentReport) -> Extent:

@@ -17,12 +17,15 @@ those that export DLPack, as CuPy's and JAX's do. The code is made after some la
 from __future__ import annotations
 
 import ctypes
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from string import Template
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -30,6 +33,7 @@ from girih.arguments.arrays import Accepted, GroupClaim, ParameterSpec
 from girih.arguments.claims import Claim
 from girih.arguments.devices import CUDA
 from girih.arguments.grid import grid_of_shapes
+from girih.arguments.groups import Group
 from girih.back.llvm.assemble.assembler import Cpu, assemble, llvm_version
 from girih.diagnostics import InternalError, LaunchError
 from girih.ir.core import Function
@@ -42,7 +46,7 @@ from girih.runtime.cuda.device import LoadedKernel
 from girih.runtime.cuda.driver import CudaFault, call
 from girih.runtime.cuda.plans.exchange import EXPORT, TABLE, exchange_table
 from girih.runtime.cuda.plans.parameters import PARAMETER_NUMBERS, ParameterWords, is_simple
-from girih.runtime.cuda.streams import LaunchStream, stream_teller
+from girih.runtime.cuda.streams import LaunchStream, stream_library, stream_teller
 from girih.runtime.cuda.variant import MOST_X, MOST_YZ, Grid, fits_cuda
 
 if TYPE_CHECKING:
@@ -51,13 +55,15 @@ if TYPE_CHECKING:
 LAUNCHES = 16
 """So many launches by Python make it worth to have the machine code, which takes tens of milliseconds."""
 MOST_PLANS = 8
+MEMBERS = 64
+"""So many arrays in groups cost Python as much as a launch without."""
 
 _SYMBOL, _ENTRY = "girih_cuda_call", "girih_cuda_kernel"
 _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_ASK_STREAM", "P_LAUNCH", "P_GET_CURRENT",
-    "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST",
-    "P_PARAMETERS", "P_BYTES",
+    "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_STAYING", "P_STAYING_BYTES", "P_MOST_CTAS",
+    "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -93,9 +99,11 @@ class QuickCalls:
         self._function = function
         self._launches = 0
         self._table = (ctypes.c_int64 * (1 + MOST_PLANS))()
-        self._held: list[object] = []
-        self._known: set[tuple[object, ...]] = set()
+        self._plans: dict[tuple[object, ...], _Plan] = {}
         self._refused: set[tuple[object, ...]] = set()
+        self._seen: WeakValueDictionary[int, Group] = WeakValueDictionary()
+        # Another thread may still be comparing with a plan that goes, for as long as comparing takes.
+        self._gone: deque[_Plan] = deque(maxlen=8 * MOST_PLANS)
         self._unsuited = any(not is_simple(spec.type) for spec in specs)
         self._lock = Lock()
 
@@ -106,11 +114,14 @@ class QuickCalls:
                 self._note(launch)
 
     def _note(self, launch: PlannedLaunch) -> None:
-        self._launches += 1
-        if self._launches < LAUNCHES or len(self._known) >= MOST_PLANS:
+        members = sum(len(item.members) for item in launch.accepted if isinstance(item, GroupClaim))
+        self._launches += 1 + members // MEMBERS
+        self._forget()
+        come_again = self._come_again(launch.given)
+        if not come_again or self._launches < LAUNCHES or len(self._plans) >= MOST_PLANS:
             return
         key = _key(launch)
-        if key in self._known or key in self._refused:
+        if key in self._plans or key in self._refused:
             return
         made = self._plan(launch)
         if made is None:
@@ -124,11 +135,31 @@ class QuickCalls:
                 return
             words = [ctypes.addressof(self._table)]
             (self.call,) = python_functions(self._name, [code.addresses[_SYMBOL]], words, (code, self))
-        self._known.add(key)
-        self._held.append(made)
-        count = self._table[0]
-        self._table[1 + count] = made.address
-        self._table[0] = count + 1
+        self._plans[key] = made
+        self._list()
+
+    def _list(self) -> None:
+        """Tell machine code the plans, of which it may be comparing with one."""
+        for number, plan in enumerate(self._plans.values(), 1):
+            self._table[number] = plan.address
+        self._table[0] = len(self._plans)
+
+    def _forget(self) -> None:
+        """Forget plans for groups that are gone."""
+        gone = [key for key, plan in self._plans.items() if not all(cell[0] for cell in plan.cells)]
+        for key in gone:
+            plan = self._plans.pop(key)
+            plan.stream.device.tables.let_go(plan.tables)
+            self._gone.append(plan)
+        if gone:
+            self._list()
+
+    def _come_again(self, given: Sequence[object]) -> bool:
+        """Whether all groups among arguments came before: of one that comes once a plan would be of no use."""
+        groups = [one for one in given if isinstance(one, Group)]
+        new = [one for one in groups if self._seen.get(id(one)) is not one]
+        self._seen.update((id(one), one) for one in new)
+        return not new
 
     def entry(self, grid: Grid | None, otherwise: Callable[..., object]) -> Callable[..., object]:
         """What launches the kernel on a grid, the kernel's own for None, when the machine code is there.
@@ -160,22 +191,22 @@ class QuickCalls:
         # Encoded maps are among the words, and may lie anywhere here.
         words = launch.words.copy()
         arrays = list(_arrays(launch.given))
-        tables = (exchange_table(array.__class__) for array in arrays)
-        stream_of = next((table.stream_of for table in tables if table is not None), 0)
+        types = list({id(array.__class__): array.__class__ for array in arrays}.values())
+        stream_of = _stream_of_tables(types, arrays)
         teller = stream_teller(stream.device.number, arrays)
-        stream.device.tables.keep(set(map(int, words)))
+        staying = (ctypes.c_int64 * len(told.staying))(*told.staying)
+        tables = stream.device.tables.keep(set(map(int, words)))
         listed = [
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
             kernel.threads, kernel.packed, launch.shared_bytes, int(words.ctypes.data), words.nbytes,
             len(pointers), ctypes.addressof(pointers), stream_of, id(teller), *functions,
-            *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, self._most_ctas(launch), replace_address,
-            len(launch.made), ctypes.addressof(maps), len(self._specs), *told.words,
+            *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, ctypes.addressof(staying),
+            ctypes.sizeof(staying), self._most_ctas(launch), replace_address, len(launch.made),
+            ctypes.addressof(maps), len(self._specs), *told.words,
         ]  # fmt: skip
         content = (ctypes.c_int64 * len(listed))(*listed)
-        types = [array.__class__ for array in arrays]
-        return _Plan(
-            ctypes.addressof(content), (content, pointers, maps, words, teller, types, told.held, launch.loaded, stream)
-        )
+        held = (content, pointers, maps, words, teller, types, staying, told.held, launch.loaded)
+        return _Plan(ctypes.addressof(content), held, stream, tables, told.cells)
 
     def _grid_of_shapes(self, launch: PlannedLaunch) -> Grid | None:
         """The kernel's own grid for all launches by a plan; None where numbers decide it, or CUDA has no such grid."""
@@ -194,7 +225,8 @@ class QuickCalls:
 
     def _told(self, launch: PlannedLaunch) -> ParameterWords | None:
         """The words of the parameters; those that the maps depend on are taken as they are in this launch."""
-        told = ParameterWords(launch.stream.device.number, launch.stream.handle)
+        library = stream_library(_arrays(launch.given))
+        told = ParameterWords(launch.stream.device.number, launch.stream.handle, library)
         if launch.made:
             from girih.runtime.cuda.recipes import UNIT_BYTES, integers_of
 
@@ -208,7 +240,9 @@ class QuickCalls:
 def _arrays(given: Iterable[object]) -> Iterator[object]:
     """The arrays among arguments, those in groups too."""
     for one in given:
-        if isinstance(one, list | tuple):
+        if isinstance(one, Group):
+            yield from _arrays([one.arrays])
+        elif isinstance(one, list | tuple):
             yield from _arrays(one)
         elif hasattr(one.__class__, TABLE) or hasattr(one.__class__, EXPORT):
             yield one
@@ -216,16 +250,34 @@ def _arrays(given: Iterable[object]) -> Iterator[object]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
-    """A plan by its address, and what must stay for it."""
+    """A plan by its address, and what must stay for it: tables of groups, and cells that are 0 when a group is gone."""
 
     address: int
     held: tuple[object, ...]
+    stream: LaunchStream
+    tables: Sequence[bytes]
+    cells: Sequence[ctypes.Array[ctypes.c_int64]]
+
+
+def _stream_of_tables(types: Iterable[type], arrays: Iterable[object]) -> int:
+    """The function of a table that tells the current stream of a launch with some arrays; 0 where Python has to.
+
+    Where nobody else tells it, torch does, whose table says it without Python.
+    """
+    found = next((table.stream_of for table in map(exchange_table, types) if table is not None), 0)
+    torch: Any = sys.modules.get("torch")
+    if found or torch is None or stream_library(arrays) != "torch" or not torch.cuda.is_initialized():
+        return found
+    table = exchange_table(torch.Tensor)
+    return 0 if table is None else table.stream_of
 
 
 def _key(launch: PlannedLaunch) -> tuple[object, ...]:
     """What tells launches apart that need plans of their own."""
-    classes = [array.__class__ for array in _arrays(launch.given)]
-    return (launch.loaded, launch.stream, *map(_shape_of, launch.accepted), *classes)
+    alike = zip(launch.given, launch.accepted, strict=True)
+    shapes = [("group", id(given)) if isinstance(given, Group) else _shape_of(item) for given, item in alike]
+    classes = [array.__class__ for array in _arrays(one for one in launch.given if not isinstance(one, Group))]
+    return (launch.loaded, launch.stream, *shapes, *classes)
 
 
 def _shape_of(item: Accepted) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import pickle
 import sys
 from collections.abc import Iterator
@@ -9,13 +11,14 @@ from contextlib import nullcontext
 from io import BytesIO
 from types import BuiltinFunctionType, SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import girih
-from girih.runtime.cuda import memory, quick
+from girih.runtime.cuda import device, memory, quick
 from girih.runtime.cuda.executor import CudaExecutor
 from girih.runtime.cuda.kernel import CudaKernel
 from girih.runtime.cuda.plans import parameters
@@ -360,6 +363,68 @@ def test_tables_that_machine_code_uses_stay(counted: Counted, monkeypatch: pytes
     assert counted.by_python == before and content(out).tolist() == [3]
 
 
+def test_a_group_that_comes_again_is_known_by_itself(counted: Counted) -> None:
+    """Its arrays are not looked at any more, however many they are."""
+    launch = kernel(GROUPS)
+    members = [counted.tensor([number] * 100, "int32") for number in range(100)]
+    group = girih.Group(members)
+    for number in range(5):
+        out = counted.tensor([0] * 100, "int32")
+        launch(group, out)
+        launch.synchronize()
+        assert content(out).tolist() == list(range(100))
+        assert counted.by_python == min(number + 1, 2)
+    members[0].requires_grad = True
+    launch(group, counted.tensor([0] * 100, "int32"))
+    assert counted.by_python == 2
+    members[0].requires_grad = False
+    with pytest.raises(girih.LaunchError, match=r"bind\.overlap"):
+        launch(group, members[7])
+    assert counted.by_python == 3
+    launch(girih.Group(members), counted.tensor([0] * 100, "int32"))
+    assert counted.by_python == 4, "another group of the same arrays"
+
+
+def test_groups_that_end_leave_nothing(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another group may be at the address of one that has ended; tables for it are not kept, nor are its arrays."""
+    launch, out = kernel(GROUPS), counted.tensor([0], "int32")
+    for number in range(4 * quick.MOST_PLANS):
+        member = counted.tensor([number], "int32")
+        ends, group = ref(member), girih.Group([member])
+        for _ in range(3):
+            launch(group, out)
+        launch.synchronize()
+        del group, member
+        gc.collect()
+        assert ends() is None
+    assert counted.by_python == 2 * 4 * quick.MOST_PLANS
+    last = girih.Group([counted.tensor([5], "int32")])
+    for _ in range(3):
+        launch(last, out)
+    launch.synchronize()
+    assert content(out).tolist() == [5] and counted.by_python == 2 + 2 * 4 * quick.MOST_PLANS
+    tables = device.opened(0).tables
+    assert sum(tables.planned.values()) == 1
+    monkeypatch.setattr(memory, "_MOST_TABLES", -1)
+    launch([counted.tensor([6], "int32")], counted.tensor([0], "int32"))
+    assert len(tables.known) == 2
+
+
+def test_a_group_that_comes_once_has_no_plan(counted: Counted) -> None:
+    launch = kernel(GROUPS)
+    for number in range(3 * quick.MOST_PLANS):
+        launch(girih.Group([counted.tensor([number], "int32")]), counted.tensor([0], "int32"))
+    assert not launch.executor._kernel.quick._plans  # type: ignore[attr-defined]
+
+
+def test_groups_of_the_host_are_left_to_python(counted: Counted) -> None:
+    launch, group = kernel(GROUPS), girih.Group([np.array([4], np.int32)])
+    for number in range(4):
+        out = np.zeros(1, np.int32)
+        launch(group, out)
+        assert out.tolist() == [4] and counted.by_python == number + 1
+
+
 @pytest.mark.parametrize("short", [True, False])
 def test_complex_numbers(counted: Counted, short: bool) -> None:
     type, dtype = ("c32", np.complex64) if short else ("c64", np.complex128)
@@ -421,6 +486,77 @@ def test_arrays_that_export_dlpack(counted: Counted, kind: type[ByDlpack], monke
         launch(a, b)
         assert counted.fake.launches[-1][2] == stream.ptr
         assert counted.by_python == 6
+
+
+def test_an_array_of_cupy_is_known_again(counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It exports nothing then; with another shape it is another array."""
+    stream = SimpleNamespace(ptr=counted.fake.stream())
+    cupy = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda number: stream))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    launch = kernel(COPY)
+    a, b = _Versioned(counted.fake, np.arange(32, dtype=np.int32)), counted_out(counted, _Versioned)
+    for _ in range(2):
+        launch(a, b)
+    exports = len(a.streams)
+    launch(a, b)
+    launch.synchronize()
+    assert counted.by_python == 2 and len(a.streams) == exports and b.content.tolist() == list(range(32))
+    launch(a, counted_out(counted, _Versioned))
+    assert counted.by_python == 2 and len(a.streams) == exports
+    a.shape = (16,)
+    launch(a, b)
+    assert counted.by_python == 3 and len(a.streams) > exports
+    identity = id(b)
+    assert identity in weakly_kept(launch) and 0 not in weakly_kept(launch)
+    del b
+    gc.collect()
+    assert identity not in weakly_kept(launch) and 0 in weakly_kept(launch)
+
+
+def weakly_kept(launch: girih.Kernel) -> list[int]:
+    """The addresses of arrays that the plans of a kernel know again."""
+    place = parameters._EXPORTER.index("E_ARRAY")
+    plans = launch.executor._kernel.quick._plans.values()  # type: ignore[attr-defined]
+    told = [one for plan in plans for one in plan.held[7]]
+    return [int(one[place]) for one in told if isinstance(one, ctypes.Array) and one._type_ is ctypes.c_int64]
+
+
+class _OfJax(ByDlpack):
+    """An array of JAX, which a function exports faster than its method."""
+
+    strided = False
+    by_function = 0
+
+    def is_deleted(self) -> bool:
+        return self.deleted
+
+
+_OfJax.__module__ = "jaxlib._jax"
+
+
+@pytest.mark.parametrize("kind", ["same", "another"])
+def test_arrays_of_jax(counted: Counted, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def export(array: _OfJax, stream: int) -> object:
+        _OfJax.by_function += 1
+        if kind == "another":
+            return _OfJax(counted.fake, np.zeros(array.shape, np.int32)).__dlpack__(stream)
+        return array.__dlpack__(stream)
+
+    monkeypatch.setattr(_OfJax, "by_function", 0)
+    monkeypatch.setitem(sys.modules, "jaxlib._jax", SimpleNamespace(buffer_to_dlpack_managed_tensor=export))
+    launch, b = kernel(COPY), ByDlpack(counted.fake, np.zeros(32, np.int32))
+    given = [_OfJax(counted.fake, np.arange(k, 32 + k, dtype=np.int32)) for k in range(4)]
+    for number, a in enumerate((*given, given[1])):
+        exported = _OfJax.by_function
+        launch(a, b)
+        launch.synchronize()
+        assert b.content.tolist() == a.content.tolist()
+        if number in (2, 3):
+            assert (_OfJax.by_function > exported) == (kind == "same")
+    assert counted.by_python == 2 and exported == _OfJax.by_function, "the array of the plan exports nothing"
+    given[1].deleted = True
+    with pytest.raises(girih.LaunchError, match="deleted"):
+        launch(given[1], b)
 
 
 def counted_out(counted: Counted, kind: type[ByDlpack]) -> ByDlpack:

@@ -25,6 +25,7 @@ declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare i64 @PyObject_Size(ptr)
 declare ptr @PySequence_GetItem(ptr, i64)
 declare double @PyComplex_RealAsDouble(ptr)
@@ -159,7 +160,15 @@ bind:
 bound:
   br label %next
 compare:
-  %apart = call i1 @apart(ptr %ranges, ptr %range)
+  %among = call i1 @apart(ptr %ranges, ptr %range)
+  br i1 %among, label %compare_staying, label %bad
+compare_staying:
+  %staying_at = getelementptr i8, ptr %plan, i64 ${P_STAYING}
+  %staying_bytes_at = getelementptr i8, ptr %plan, i64 ${P_STAYING_BYTES}
+  %staying = load ptr, ptr %staying_at
+  %staying_bytes = load i64, ptr %staying_bytes_at
+  %staying_end = getelementptr i8, ptr %staying, i64 %staying_bytes
+  %apart = call i1 @apart_from(ptr %ranges, ptr %range, ptr %staying, ptr %staying_end)
   br i1 %apart, label %place_maps, label %bad
 place_maps:
   %placed = call i1 @place_maps(ptr %plan, ptr %slots)
@@ -282,6 +291,7 @@ entry:
                                  i64 ${K_NULL}, label %nothing
                                  i64 ${K_ARRAY}, label %array
                                  i64 ${K_EXPORTED}, label %exported
+                                 i64 ${K_LIST}, label %list
                                  i64 ${K_GROUP}, label %group ]
 bad:
   ret ptr null
@@ -361,9 +371,15 @@ array:
 exported:
   %behind_exported = call ptr @bind_exported(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
   ret ptr %behind_exported
+list:
+  %behind_list = call ptr @bind_list(ptr %parameter, ptr %object, ptr %type, ptr %range)
+  ret ptr %behind_list
 group:
-  %behind_group = call ptr @bind_group(ptr %parameter, ptr %object, ptr %type, ptr %range)
-  ret ptr %behind_group
+  %cell_at = getelementptr i8, ptr %parameter, i64 ${G_CELL}
+  %cell = load ptr, ptr %cell_at
+  %known = load ptr, ptr %cell
+  %same_group = icmp eq ptr %object, %known
+  br i1 %same_group, label %good, label %bad
 }
 
 ; A number rounded to f32 into a slot, whether it is finite.
@@ -377,13 +393,15 @@ define internal i1 @single(double %wide, ptr %slot) {
   ret i1 %finite
 }
 
-; The arrays of a list or tuple, like those of the plan and at the same addresses: the table in the slots is theirs.
-define internal ptr @bind_group(ptr %parameter, ptr %object, ptr %type, ptr %range) {
+; The arrays of a list or tuple, like those of the plan and at the same addresses: the table in the slots is theirs, and their
+; ranges are among those that stay.
+define internal ptr @bind_list(ptr %parameter, ptr %object, ptr %type, ptr %range) {
 entry:
   %scratch = alloca i64
-  %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${G_TYPE}
-  %count_at = getelementptr i8, ptr %parameter, i64 ${G_COUNT}
-  %first = getelementptr i8, ptr %parameter, i64 ${G_FIRST}
+  %here = alloca [3 x i64]
+  %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${L_TYPE}
+  %count_at = getelementptr i8, ptr %parameter, i64 ${L_COUNT}
+  %first = getelementptr i8, ptr %parameter, i64 ${L_FIRST}
   %wanted_type = load ptr, ptr %wanted_type_at
   %wanted_count = load i64, ptr %count_at
   %same_type = icmp eq ptr %type, %wanted_type
@@ -397,11 +415,10 @@ size:
 next:
   %number = phi i64 [ 0, %size ], [ %following, %fine ]
   %member = phi ptr [ %first, %size ], [ %member_after, %fine ]
-  %here = phi ptr [ %range, %size ], [ %behind, %fine ]
   %more = icmp ult i64 %number, %wanted_count
   br i1 %more, label %take, label %good
 good:
-  ret ptr %here
+  ret ptr %range
 take:
   %following = add i64 %number, 1
   %array = call ptr @PySequence_GetItem(ptr %object, i64 %number)
@@ -428,8 +445,68 @@ fine:
   br label %next
 }
 
-; An array that exports DLPack: a capsule for the plan's stream, of which only the tensor's description is read.
+; An array that exports DLPack: one that is known again, or a capsule for the plan's stream, of which only the tensor's
+; description is read.
 define internal ptr @bind_exported(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
+entry:
+  %tell_here = getelementptr i8, ptr %parameter, i64 ${A_TELL}
+  %told = load ptr, ptr %tell_here
+  %array_at = getelementptr i8, ptr %told, i64 ${E_ARRAY}
+  %array = load ptr, ptr %array_at
+  %same = icmp eq ptr %object, %array
+  br i1 %same, label %again, label %export
+again:
+  %is_there = call i1 @is_there(ptr %told, ptr %object)
+  br i1 %is_there, label %place, label %export
+place:
+  %begin_at = getelementptr i8, ptr %told, i64 ${E_BEGIN}
+  %begin = load i64, ptr %begin_at
+  %behind = call ptr @put(ptr %parameter, i64 %begin, ptr %slot, ptr %range)
+  ret ptr %behind
+export:
+  %exported = call ptr @bind_capsule(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range)
+  ret ptr %exported
+}
+
+; Whether an array that is known answers as it did: nothing of it has changed.
+define internal i1 @is_there(ptr %tell, ptr %object) {
+entry:
+  %values = alloca ptr
+  %asked_at = getelementptr i8, ptr %tell, i64 ${E_ASKED}
+  %called_at = getelementptr i8, ptr %tell, i64 ${E_CALLED}
+  %answer_at = getelementptr i8, ptr %tell, i64 ${E_ANSWER}
+  %asked = load ptr, ptr %asked_at
+  %called = load i64, ptr %called_at
+  %answer = load ptr, ptr %answer_at
+  store ptr %object, ptr %values
+  %is_method = icmp ne i64 %called, 0
+  br i1 %is_method, label %method, label %attribute
+method:
+  %returned = call ptr @PyObject_VectorcallMethod(ptr %asked, ptr %values, i64 1, ptr null)
+  br label %judge
+attribute:
+  %got = call ptr @PyObject_GetAttr(ptr %object, ptr %asked)
+  br label %judge
+judge:
+  %found = phi ptr [ %returned, %method ], [ %got, %attribute ]
+  %answered = icmp ne ptr %found, null
+  br i1 %answered, label %compare, label %failed
+failed:
+  call void @PyErr_Clear()
+  ret i1 false
+compare:
+  ; 2 is Py_EQ.
+  %equal = call i32 @PyObject_RichCompareBool(ptr %found, ptr %answer, i32 2)
+  call void @Py_DecRef(ptr %found)
+  %decided = icmp sge i32 %equal, 0
+  br i1 %decided, label %tell_it, label %failed
+tell_it:
+  %same = icmp eq i32 %equal, 1
+  ret i1 %same
+}
+
+; A capsule for the plan's stream, made by the method or the function of the plan.
+define internal ptr @bind_capsule(ptr %parameter, ptr %object, ptr %type, ptr %slot, ptr %range) {
 entry:
   %values = alloca [3 x ptr]
   %wanted_type_at = getelementptr i8, ptr %parameter, i64 ${A_TYPE}
@@ -455,7 +532,18 @@ ask:
   store ptr %object, ptr %values
   store ptr %stream, ptr %second
   store ptr %version, ptr %third
-  %capsule = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %values, i64 1, ptr %words)
+  %function_at = getelementptr i8, ptr %tell, i64 ${E_FUNCTION}
+  %function = load ptr, ptr %function_at
+  %by_function = icmp ne ptr %function, null
+  br i1 %by_function, label %ask_function, label %ask_method
+ask_function:
+  %from_function = call ptr @PyObject_Vectorcall(ptr %function, ptr %values, i64 1, ptr %words)
+  br label %asked
+ask_method:
+  %from_method = call ptr @PyObject_VectorcallMethod(ptr %method, ptr %values, i64 1, ptr %words)
+  br label %asked
+asked:
+  %capsule = phi ptr [ %from_function, %ask_function ], [ %from_method, %ask_method ]
   %made = icmp ne ptr %capsule, null
   br i1 %made, label %open, label %failed
 failed:
@@ -583,19 +671,25 @@ equal:
   br label %next
 address:
   %mask_at = getelementptr i8, ptr %parameter, i64 ${A_ALIGNMENT}
-  %extent_at = getelementptr i8, ptr %parameter, i64 ${A_EXTENT}
-  %written_at = getelementptr i8, ptr %parameter, i64 ${A_WRITTEN}
   %mask = load i64, ptr %mask_at
-  %extent = load i64, ptr %extent_at
-  %written = load i64, ptr %written_at
   %begin = add i64 %data, %offset
-  %end = add i64 %begin, %extent
   %rest = and i64 %begin, %mask
   %aligned = icmp eq i64 %rest, 0
   %there = icmp ne i64 %data, 0
   %sound = and i1 %aligned, %there
   br i1 %sound, label %store, label %bad
 store:
+  %behind = call ptr @put(ptr %parameter, i64 %begin, ptr %slot, ptr %range)
+  ret ptr %behind
+}
+
+; The address of an array into its slot, the range of its addresses; the place behind that.
+define internal ptr @put(ptr %parameter, i64 %begin, ptr %slot, ptr %range) {
+  %extent_at = getelementptr i8, ptr %parameter, i64 ${A_EXTENT}
+  %written_at = getelementptr i8, ptr %parameter, i64 ${A_WRITTEN}
+  %extent = load i64, ptr %extent_at
+  %written = load i64, ptr %written_at
+  %end = add i64 %begin, %extent
   %end_at = getelementptr i64, ptr %range, i64 1
   %use_at = getelementptr i64, ptr %range, i64 2
   %after = getelementptr i64, ptr %range, i64 3
@@ -664,6 +758,24 @@ define internal i1 @apart(ptr %ranges, ptr %behind) {
 entry:
   br label %outer
 outer:
+  %one = phi ptr [ %ranges, %entry ], [ %one_after, %look ]
+  %more = icmp ult ptr %one, %behind
+  br i1 %more, label %look, label %good
+good:
+  ret i1 true
+look:
+  %one_after = getelementptr i64, ptr %one, i64 3
+  %fine = call i1 @apart_from(ptr %one, ptr %one_after, ptr %one_after, ptr %behind)
+  br i1 %fine, label %outer, label %bad
+bad:
+  ret i1 false
+}
+
+; The same for arrays of two lists, one of each.
+define internal i1 @apart_from(ptr %ranges, ptr %behind, ptr %others, ptr %others_end) {
+entry:
+  br label %outer
+outer:
   %one = phi ptr [ %ranges, %entry ], [ %one_after, %done ]
   %more = icmp ult ptr %one, %behind
   br i1 %more, label %look, label %good
@@ -678,9 +790,9 @@ look:
   %use = load i64, ptr %one_use_at
   br label %inner
 inner:
-  %other = phi ptr [ %one_after, %look ], [ %other_after, %fine ]
-  %others = icmp ult ptr %other, %behind
-  br i1 %others, label %compare, label %done
+  %other = phi ptr [ %others, %look ], [ %other_after, %fine ]
+  %left = icmp ult ptr %other, %others_end
+  br i1 %left, label %compare, label %done
 done:
   br label %outer
 compare:
