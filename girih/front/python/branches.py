@@ -72,7 +72,7 @@ class Branches(Calls):
                 if isinstance(other, Unset) or other is None:
                     return other or Unset()
                 return Unset(
-                    "python.unset",
+                    "unset",
                     f"`{name}` is not set on every way that leads here",
                     f"set it before the `if`, or in both branches: {name} = ...",
                     ((place, "this way sets it, the other one does not"),) if place.start < place.end else (),
@@ -87,7 +87,12 @@ class Branches(Calls):
             if found.diagnostic is None:
                 return Unset()
             labels = found.diagnostic.labels or ((places[0], described(a)), (places[1], described(b)))
-            return Unset(found.diagnostic.code, f"`{name}`: {found.diagnostic.message}", found.diagnostic.hint, labels)
+            return Unset(
+                found.diagnostic.code.removeprefix("python."),
+                f"`{name}`: {found.diagnostic.message}",
+                found.diagnostic.hint,
+                labels,
+            )
         return a if common is None else (common, a, b)
 
     def _as_value(self, operand: Operand, place: Span) -> Operand:
@@ -116,7 +121,7 @@ class Branches(Calls):
 
 
 def _out_of_scope(name: str, span: Span) -> Unset:
-    return Unset("python.unset", f"`{name}` is not kept behind this branch", None, ((span, "set here"),))
+    return Unset("unset", f"`{name}` is not kept behind this branch", None, ((span, "set here"),))
 
 
 def place_of(body: list[ast.stmt], span: Callable[[ast.AST], Span], otherwise: Span) -> Span:

@@ -73,6 +73,9 @@ class Conversions(KernelEmission):
 
         Raises `PythonFault`.
         """
+        if isinstance(operand, Part | Memory) and isinstance(type, Number | Boolean):
+            self.fail("types", f"expected {described_type(type)}, found {described(operand)}", span,
+                      "pick out one element, with an index for each axis")  # fmt: skip
         operand = self.computed(operand, span)
         if isinstance(operand, Known):
             return self.constant(self.fitted(operand, type, span), type, span)
@@ -104,7 +107,9 @@ class Conversions(KernelEmission):
             if isinstance(value, bool) and family == "bool":
                 return value
             hint = (
-                "a truth value is True or False" if family == "bool" else f"write `1 if ... else 0`, or gl.{scalar}()"
+                "a truth value is True or False"
+                if family == "bool"
+                else f"write `1 if ... else 0`, or gl.{scalar}(...)"
             )
             self.fail("literal", f"expected {scalar}, found {described(operand)}", span, hint)
         try:

@@ -113,7 +113,7 @@ class KernelEmission:
             if not operand.message:
                 raise PythonFault(None)
             labels = ((span, ""), *operand.labels) if operand.labels else ()
-            self.fail(operand.code, operand.message, span, operand.hint, labels)
+            self.fail(operand.rule, operand.message, span, operand.hint, labels)
         if isinstance(operand, Runtime) and operand.type == ERROR:
             raise PythonFault(None)
         return operand

@@ -11,7 +11,7 @@ from girih.diagnostics import nearest
 from girih.front.python.arithmetic import Arithmetic
 from girih.front.python.conversions import default_type, literal_of
 from girih.front.python.emission import described, described_value
-from girih.front.python.operands import Known, Many, Operand, Runtime
+from girih.front.python.operands import Known, Many, MatrixProduct, Operand, Runtime
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.ir.build import RegionBuilder
 from girih.ir.types import BOOL, Boolean, Number, Type
@@ -94,6 +94,9 @@ class Expressions(Arithmetic):
     def _on_tuple(self, node: ast.Tuple) -> Operand:
         return Many(tuple(self.expression(item) for item in node.elts))
 
+    def _on_lambda(self, node: ast.Lambda) -> Operand:
+        return Known(LocalFunction(node, self.scope))
+
     # --- operators -------------------------------------------------------------------------
 
     def _on_binop(self, node: ast.BinOp) -> Operand:
@@ -112,7 +115,7 @@ class Expressions(Arithmetic):
         other = node.comparators[position]
         right, span = self.expression(other), self.span(node)
         last = position + 1 == len(node.ops)
-        if not last and not isinstance(right, Known):
+        if isinstance(right, MatrixProduct):
             right = self.computed(right, self.span(other))
         held = self.comparison(type(node.ops[position]), left, right, (at, self.span(other)), span)
         if last:

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from girih.diagnostics import nearest
+from girih.diagnostics import nearest, plural
 from girih.front.python.branches import Branches, place_of
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import default_type
@@ -192,7 +192,7 @@ class Loops(Branches):
             return operand
         what = "the variable of a loop" if name in assigned([node.target]) else f"`{name}`"
         return Unset(
-            "python.unset",
+            "unset",
             f"{what} is not set behind the loop, which may have no iteration",
             f"set it before the loop: {name} = ...",
             ((self.span(node.target), "the loop"),),
@@ -220,10 +220,10 @@ class Loops(Branches):
             return earlier
         if earlier is None or isinstance(earlier, Unset):
             return Unset(
-                "python.unset", f"`{name}` is not set in the first iteration", f"set it before the loop: {name} = ..."
+                "unset", f"`{name}` is not set in the first iteration", f"set it before the loop: {name} = ..."
             )
         return Unset(
-            "python.carried",
+            "carried",
             f"`{name}` is {described(earlier)}, which a loop does not hand on to the next iteration",
             "index memory with numbers that the loop changes",
             ((self.span(node.target), "the loop"),),
@@ -328,7 +328,11 @@ class Loops(Branches):
         names = node.elts if isinstance(node, ast.Tuple) else [node]
         found = [name for name in names if isinstance(name, ast.Name)]
         if len(found) != count or len(names) != count:
-            self.fail("loop", f"there are {count} numbers for each point, found {ast.unparse(node)}", self.span(node))
+            self.fail(
+                "loop",
+                f"there is a name for each of {plural(count, 'number')} of a point, found {ast.unparse(node)}",
+                self.span(node),
+            )
         return found
 
     def _foreach(self, node: ast.For, call: ast.Call) -> None:
@@ -384,7 +388,7 @@ class Loops(Branches):
         self.scope.names = before
         for name in assigned([node]):
             self.scope.names[name] = Unset(
-                "python.unset",
+                "unset",
                 f"each work-item has its own `{name}`: it ends with the region that sets it",
                 "store it to memory, or reduce it",
                 ((head, "the region"),),
@@ -394,7 +398,7 @@ class Loops(Branches):
         if isinstance(earlier, Unset):
             return earlier
         return Unset(
-            "python.points",
+            "points",
             f"`{name}` is set at one point of a `foreach` and read at another, and points have no order",
             "add with gl.atomic_add, reduce over the work-items, or loop over a range",
         )

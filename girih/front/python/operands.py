@@ -103,9 +103,12 @@ class Many:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unset:
-    """A name that cannot be read here, and why; without a message it is in error already."""
+    """A name that cannot be read here, and why; without a message it is in error already.
 
-    code: str = ""
+    `rule` is the part of the code behind `python.`.
+    """
+
+    rule: str = ""
     message: str = ""
     hint: str | None = None
     labels: tuple[Label, ...] = ()

@@ -31,7 +31,7 @@ class FunctionScope:
         """What a name stands for; None if there is none of it."""
         if name in self.own:
             return self.names.get(name) or Unset(
-                "python.unset", f"`{name}` is not set before it is read here", f"set it before: {name} = ..."
+                "unset", f"`{name}` is not set before it is read here", f"set it before: {name} = ..."
             )
         if self.outer is not None:
             return self.outer.lookup(name)

@@ -213,7 +213,8 @@ class Statements(Loops):
             self.truth(self.expression(node.test), self.span(node.test)), "an assertion", self.span(node.test)
         )
         if not held:
-            said = ast.unparse(node.msg or node.test)
+            constant = node.msg.value if isinstance(node.msg, ast.Constant) else None
+            said = constant if isinstance(constant, str) else ast.unparse(node.msg or node.test)
             self.fail("constant", f"the assertion does not hold: {said}", self.span(node.test))
 
     def _on_with(self, node: ast.With) -> None:

@@ -145,6 +145,9 @@ class Subscripts(Expressions):
         return found if isinstance(owner, Many) else Known(found)
 
     def _member(self, group: Value, type: GroupType, node: ast.Subscript) -> Operand:
+        if isinstance(node.slice, ast.Tuple | ast.Slice):
+            self.fail("index", "a group has one index, the number of a member", self.span(node.slice),
+                      "write A[i][j]: the member, then its element")  # fmt: skip
         place = self.index(self.expression(node.slice), self.span(node.slice), "the number of a member")
         uses = {"tensor": (self.span(node.value),), "indices": (self.span(node.slice),)}
         (member,) = self.add("load", type.memref, span=self.span(node), uses=uses, tensor=group, indices=(place,))
@@ -169,7 +172,7 @@ class Subscripts(Expressions):
             self.fail("index", f"there are {len(kept)} axes, found {len(places)} indices", self.span(node.slice))
         offsets, sizes, dropped = list(base.offsets), list(base.sizes), list(base.dropped)
         for axis, place in zip(kept, places, strict=False):
-            offset, size, dropped[axis] = self._place(base, axis, place)
+            offset, size, dropped[axis] = self._place(base, axis, place, node.value)
             offsets[axis] = self._shifted(base.offsets[axis], offset, self.span(place))
             sizes[axis] = size
         return Part(base.memory, tuple(offsets), tuple(sizes), tuple(dropped), span)
@@ -185,7 +188,7 @@ class Subscripts(Expressions):
         (both,) = self.add("add", INDEX, span=span, a=a, b=b)
         return both
 
-    def _place(self, base: Part, axis: int, node: ast.expr) -> tuple[Index, int | None, bool]:
+    def _place(self, base: Part, axis: int, node: ast.expr, owner: ast.expr) -> tuple[Index, int | None, bool]:
         """Offset, size and whether the axis is dropped, for what stands in brackets for it."""
         span = self.span(node)
         if isinstance(node, ast.Slice):
@@ -199,7 +202,9 @@ class Subscripts(Expressions):
         value = self.literal(operand)
         size_known = base.sizes[axis]
         if isinstance(value, int) and not isinstance(value, bool) and value < 0:
-            last = f"{size_known + value}" if size_known is not None else f"X.shape[{axis}] - {-value}"
+            last = (
+                f"{size_known + value}" if size_known is not None else f"{ast.unparse(owner)}.shape[{axis}] - {-value}"
+            )
             self.fail("index", f"an index counts from 0, found {value}", span, f"the last elements are at {last}")
         self._integer(operand, span)
         return self.position(operand, span), None, True
