@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from girih.ir.core import Op, Value
 from girih.ir.floats import FORMATS, rounded
 from girih.ir.surroundings import Constant
-from girih.ir.types import PARTS, Boolean, Number, element_type
+from girih.ir.types import PARTS, Boolean, GroupType, MemRef, Number, element_type
 from girih.ops.tile.arith import Cast, Select
+from girih.ops.tile.memory import Size
 
 _WHOLE: Mapping[str, Callable[[int, int], int]] = {
     "add": operator.add,
@@ -33,6 +34,8 @@ _DECIDED = {"and": False, "or": True}
 
 def folded(op: Op, known: Mapping[Value, Constant]) -> Value | Constant | None:
     """The operand that an instruction gives back, or the constant that it computes; None for neither."""
+    if isinstance(op, Size):
+        return _size(op)
     constants = [known.get(value) for value in op.operands]
     if isinstance(op, Select) and constants[0] is not None:
         return op.a if constants[0] else op.b
@@ -49,6 +52,14 @@ def folded(op: Op, known: Mapping[Value, Constant]) -> Value | Constant | None:
     if mnemonic in _COMPARED:
         return _COMPARED[mnemonic](a, b)
     return _fitting(_WHOLE[mnemonic](a, b), types[0]) if mnemonic in _WHOLE else None
+
+
+def _size(op: Size) -> int | None:
+    """The size of a mode, or the number of members of a group, where the type says it."""
+    type = op.tensor.type
+    if isinstance(type, GroupType):
+        return type.size
+    return type.shape[op.mode] if isinstance(type, MemRef) and 0 <= op.mode < type.order else None
 
 
 def _truth(mnemonic: str, operands: list[Value], constants: list[Constant | None]) -> Value | bool | None:

@@ -8,6 +8,7 @@ from girih.canonical.fold import folded
 from girih.canonical.form import Block, Floating, Item, defined, floats, key_of, mapped, of_spmd
 from girih.canonical.live import without_dead
 from girih.canonical.place import placed
+from girih.canonical.spelling import spelled
 from girih.ir.core import Function, Module, Op, Region, Value
 from girih.ir.surroundings import Constant as Number
 from girih.ops.tile import TILE_LANGUAGE
@@ -58,6 +59,8 @@ class _FunctionReader:
         for op in region.ops:
             if isinstance(op, If) and (chosen := self.known.get(self.values[op.condition])) is not None:
                 self._branch(op, op.then if chosen else op.otherwise, block)
+            elif op.spec.terminator and not tuple(op.operands):
+                continue
             elif floats(op):
                 self._compute(op, block)
             else:
@@ -68,13 +71,13 @@ class _FunctionReader:
         if region is None:
             return
         self._read(region, block)
-        if region.terminator is not None and region.terminator.spec.terminator:
+        if op.results:
             end = block.items.pop().op
             self.values.update(zip(op.results, end.operands, strict=True))
 
     def _stand(self, op: Op, block: Block) -> None:
         """Read an instruction that has a place."""
-        operands = mapped(op, self.values)
+        operands = spelled(op, mapped(op, self.values), self.known)
         item = Item(op, block)
         bindings = defined(op, op.spec.bindings, self.values)
         item.op = replace(op, **operands, **bindings)
@@ -87,7 +90,7 @@ class _FunctionReader:
 
     def _compute(self, op: Op, block: Block) -> None:
         """Read an instruction that only computes: as the one that computed the same, or what it is known to be."""
-        moved = replace(op, **mapped(op, self.values))
+        moved = replace(op, **spelled(op, mapped(op, self.values), self.known))
         known = folded(moved, self.known)
         if isinstance(known, Value):
             self.values[op.results[0]] = known
