@@ -54,6 +54,8 @@ def tensor_copy_reduce(
     array: Array[Any, Any],
     map: _Map,
     coordinates: _Coordinates,
+    *,
+    mode: Literal["tiled", "im2col"] | None = None,
 ) -> None:
     """Combine each element of a box with that of local memory, atomically (PTX ISA, cp.reduce.async.bulk.tensor)."""
     outside("gl.tensor_copy_reduce")

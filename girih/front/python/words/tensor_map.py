@@ -74,7 +74,7 @@ def store(call: Call) -> Operand:
 def reduce(call: Call) -> Operand:
     """Combine a box with local memory."""
     map, type = _map(call)
-    mode = CopyMode.IM2COL if type.mode is MapMode.IM2COL else CopyMode.TILED
+    mode = _mode(call, type)
     call.translator.add("tensor_copy_reduce", span=call.span,
                         uses=uses(call, map="map", coordinates="coordinates", local="array"),
                         reduction=chosen(call, "reduction", _REDUCTIONS), mode=mode, local=_local(call), map=map,
