@@ -70,7 +70,8 @@ def serve(
         described = {"gpu": gpu.described(gpu.device_of_target(request.target))} if context.is_gpu else {}
         measured_limits = limits(context)
     except (NoCudaError, CudaFault, LaunchError) as error:
-        yield refused(1, f"error: {request.target}: {error}")
+        hint = f"\n  hint: {error.hint}" if isinstance(error, NoCudaError) else ""
+        yield refused(1, f"error: {request.target}: {error}{hint}")
         return
     said = {**environment(request.threads), **described}
     yield {"event": "environment", "environment": said, "machine": measured_limits}

@@ -15,6 +15,7 @@ from girih.bench.measuring.context import MeasuringContext
 from girih.bench.measuring.work import Work, WrongResultError, measure
 from girih.bench.report import Results, cells, head
 from girih.commands.bench import serve_own
+from girih.runtime.cuda import driver
 from girih.runtime.cuda.device import opened
 from tests.cli.helpers import AXPBY
 from tests.cli.helpers import girih as command
@@ -117,12 +118,14 @@ def test_a_kernel_of_a_file(fake: FakeDriver, tmp_path: Path) -> None:
     assert "copies in its memory read and write" in head(results)
 
 
-def test_without_a_driver_it_says_so(tmp_path: Path) -> None:
+def test_without_a_driver_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_OPENED", {})
+    monkeypatch.setattr(driver, "PACKAGE", "no_bindings_of_cuda")
     results = own(tmp_path, target="cuda")
     assert results.refusal is not None
     status, words = results.refusal
     assert status == 1
-    assert "cuda" in words
+    assert words.startswith("error: cuda: cuda-bindings cannot be imported") and f"\n  hint: {driver.INSTALL}" in words
 
 
 @pytest.mark.parametrize(

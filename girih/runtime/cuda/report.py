@@ -48,7 +48,8 @@ def refuse(code: str, message: str, hint: str | None = None, span: Span = NOWHER
     """Raise `LaunchError` with one diagnostic, `InternalError` for a code outside `CUDA_CODES`."""
     if code not in CUDA_CODES:
         raise InternalError(f"a launch on CUDA has no code {code}")
-    raise LaunchError([Diagnostic(code, message, span, hint=hint)])
+    # What the driver said is in the words.
+    raise LaunchError([Diagnostic(code, message, span, hint=hint)]) from None
 
 
 @contextmanager
