@@ -19,8 +19,8 @@ from girih.lazy_dataclass import dataclass
 
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 """The distance of 1 and the next number."""
-WORDS_OF_A_WORK_GROUP = 64
-"""The columns side by side that a work-group takes."""
+SHORT = 64
+"""The elements up to which a column is one value for each work-item of a CPU."""
 REDUCTIONS = ("none", "mean", "sum")
 
 
@@ -101,7 +101,7 @@ Columns = Callable[[Sequence[Any], Any, Any], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class AxisOfOperand:
     """The operand as a kernel takes it: its view, and whether it is copied before."""
 
     operand: Operand
@@ -114,28 +114,28 @@ class _Axis:
         return len(self.view.shape) == 3
 
 
-def along(problem: FunctionCall, operand: Operand, axis: int) -> _Axis:
+def along(problem: FunctionCall, operand: Operand, axis: int) -> AxisOfOperand:
     """How a kernel takes an operand, along an axis."""
     view = split(operand.shape, operand.steps, axis)
     if view is not None:
-        return _Axis(operand, view, copied=False)
+        return AxisOfOperand(operand, view, copied=False)
     problem.tell_copy(operand, f"what lies around axis {axis} has no even strides")
     packed = operand.packed(operand.order)
     view = split(packed.shape, packed.steps, axis)
     assert view is not None
-    return _Axis(packed, view, copied=True)
+    return AxisOfOperand(packed, view, copied=True)
 
 
 def plan_along(
     problem: FunctionCall,
     axis: int,
-    compute: Callable[[_Axis], Columns],
+    compute: Callable[[AxisOfOperand], Columns],
     *,
     prepare: Callable[[Any], Any] | None = None,
 ) -> CallPlan:
     """The plan of a function whose result is like its first operand, along an axis."""
     x, library = problem.operand(0), problem.library
-    taken = along(problem, x, axis) if elements(x.shape) else _Axis(x, AxisView(x.order, x.shape), copied=False)
+    taken = along(problem, x, axis) if elements(x.shape) else AxisOfOperand(x, AxisView(x.order, x.shape), copied=False)
     made = NewArray(x.element, x.shape, taken.view.axes)
     (out,) = problem.results(made)
     direct = out is None or split(out.shape, out.steps, axis) == taken.view
@@ -151,16 +151,23 @@ def plan_along(
     )
 
 
-def column_text(problem: FunctionCall, name: str, taken: _Axis, **options: Any) -> Any:
+def column_text(problem: FunctionCall, name: str, taken: AxisOfOperand, **options: Any) -> Any:
     """The kernel of a text that there is for columns, and for columns side by side."""
     element = taken.operand.element
     if taken.is_across:
+        side_by_side = lanes(problem.target, taken.view.shape[2])
         found = array_kernel(name, name, problem.target, type=element, accumulator=accumulator(element),
-                             lanes=lanes(problem.target), columns=WORDS_OF_A_WORK_GROUP)  # fmt: skip
+                             lanes=side_by_side, columns=columns_together(taken.view))  # fmt: skip
     else:
         length = None if is_cpu(problem.target) else taken.view.shape[-1]
         found = library_kernel(getattr(kernels, name), problem.target, type=element, length=length, **options)
     return settled(found, problem.library)
+
+
+def columns_together(view: AxisView) -> int:
+    """The columns side by side that a work-group takes: fewer of long ones, which it reads more than once."""
+    length = view.shape[1]
+    return 32 if length > 8192 else 64 if length > 1024 else 128
 
 
 def _build_softmax(problem: FunctionCall) -> CallPlan:
@@ -168,11 +175,21 @@ def _build_softmax(problem: FunctionCall) -> CallPlan:
     x = problem.operand(0)
     problem.check_element(x, FLOATING)
 
-    def compute(taken: _Axis) -> Columns:
-        kernel = column_text(problem, "softmax", taken)
+    def compute(taken: AxisOfOperand) -> Columns:
+        kernel = _short_softmax(problem, taken) or column_text(problem, "softmax", taken)
         return lambda arrays, a, b: kernel(a, b)
 
     return plan_along(problem, problem.axis(axis, x), compute)
+
+
+def _short_softmax(problem: FunctionCall, taken: AxisOfOperand) -> Any:
+    """The kernel for columns of a few elements on a CPU; None for others."""
+    element, length = taken.operand.element, taken.view.shape[-1]
+    if taken.is_across or length > SHORT or not is_cpu(problem.target):
+        return None
+    found = array_kernel("softmax", "softmax_short", problem.target, type=element, accumulator=accumulator(element),
+                         lanes=lanes(problem.target, length), columns=SHORT)  # fmt: skip
+    return settled(found, problem.library)
 
 
 def _vector(problem: FunctionCall, index: int, length: int, value: float) -> Callable[[Sequence[Any]], Any]:
@@ -223,7 +240,7 @@ def _build_layernorm(problem: FunctionCall) -> CallPlan:
     gamma = _vector(problem, 1, x.shape[own], 1.0)
     beta = _vector(problem, 2, x.shape[own], 0.0)
 
-    def compute(taken: _Axis) -> Columns:
+    def compute(taken: AxisOfOperand) -> Columns:
         kernel = column_text(problem, "layernorm", taken)
         return lambda arrays, a, b: kernel(a, gamma(arrays), beta(arrays), epsilon, b)
 
@@ -238,7 +255,7 @@ def _build_rms_norm(problem: FunctionCall) -> CallPlan:
     own = problem.axis(axis, x)
     gamma = _vector(problem, 1, x.shape[own], 1.0)
 
-    def compute(taken: _Axis) -> Columns:
+    def compute(taken: AxisOfOperand) -> Columns:
         kernel = column_text(problem, "rms_norm", taken)
         return lambda arrays, a, b: kernel(a, gamma(arrays), epsilon, b)
 

@@ -8,7 +8,6 @@ launch of a kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -151,42 +150,57 @@ class ArrayFunction:
 
         `out` has an array, or as many arrays, to be written, or None. Raises `LaunchError`.
         """
+        key = self._key(arguments, options, out, target)
+        quick = None if key is None else _QUICK.get(key)
+        if quick is not None:
+            try:
+                if out is None:
+                    return quick(arguments)
+                if _is_apart(arguments, out):
+                    return quick((arguments, out))
+            except LaunchError:
+                pass  # What lies askew in memory is copied below.
         for value in (*arguments, out):
             if value is not None and type(value) is not np.ndarray:
                 return self._elsewhere(arguments, options, out, target)
         return self._on_host(arguments, options, (out,) if len(self.results) == 1 else self._several(out), target)
 
+    def _key(
+        self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None
+    ) -> tuple[Any, ...] | None:
+        """What decides how arrays of NumPy are computed; None where there are others. It is short, as calls are."""
+        if out is not None:
+            arguments = (*arguments, out)
+        if len(arguments) == 1:
+            (x,) = arguments
+            return (self, options, target, x.dtype, x.shape, x.strides) if type(x) is np.ndarray else None
+        if len(arguments) == 2:
+            x, y = arguments
+            if type(x) is np.ndarray and type(y) is np.ndarray:
+                return self, options, target, out is None, x.dtype, x.shape, x.strides, y.dtype, y.shape, y.strides
+            return None
+        looks: list[Any] = [self, options, target, out is None]
+        for x in arguments:
+            if type(x) is np.ndarray:
+                looks.append((x.dtype, x.shape, x.strides))
+            elif x is None:
+                looks.append(None)
+            else:
+                return None
+        return tuple(looks)
+
     def _on_host(
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...], target: str | None
     ) -> Any:
         """The results for arrays of NumPy."""
-        key = (self.name, options, target, *[None if a is None else _LOOKS(a) for a in arguments + outs])
-        try:
-            quick = _QUICK.get(key)
-        except TypeError:  # An option without a hash is none that a function takes.
-            quick = None
-        if quick is not None:
-            try:
-                if outs[0] is None:
-                    return quick(arguments)
-                if len(outs) == 1 and self._is_apart(arguments, outs[0]):
-                    return quick((arguments, outs))
-            except LaunchError:
-                pass  # What lies askew in memory is copied below.
         plan = self._plan(HOST, arguments, options, outs, target)
         results = self._run(plan, HOST, arguments, outs)
-        if outs[0] is None:
+        key = self._key(arguments, options, outs[0], target)
+        if key is not None and outs[0] is None:
             _QUICK[key] = _quick(plan)
-        elif plan.direct == (True,):
+        elif key is not None and plan.direct == (True,):
             _QUICK[key] = _quick_into(plan)
         return results[0] if len(results) == 1 else tuple(results)
-
-    def _is_apart(self, arguments: tuple[Any, ...], out: Any) -> bool:
-        """Whether a result may be written, and certainly shares no memory with the arguments."""
-        for value in arguments:
-            if value is not None and np.may_share_memory(value, out):
-                return False
-        return bool(out.flags.writeable)
 
     def _elsewhere(
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None
@@ -195,7 +209,8 @@ class ArrayFunction:
         given = (out,) if len(self.results) == 1 else self._several(out)
         arguments, outs, library, handed = self._gathered(arguments, given)
         if library is HOST:
-            made = self._on_host(arguments, options, outs, target)
+            one = len(outs) == 1
+            made = self(arguments, options, outs[0], target) if one else self._on_host(arguments, options, outs, target)
             results: Sequence[Any] = (made,) if len(outs) == 1 else made
         else:
             results = self._run(self._plan(library, arguments, options, outs, target), library, arguments, outs)
@@ -308,8 +323,6 @@ class ArrayFunction:
         return Operand(name, element, tuple(array.shape), library.steps(array))
 
 
-_LOOKS = attrgetter("dtype", "shape", "strides")
-"""What a plan for arrays of the host depends on."""
 _PLANS: dict[tuple[Any, ...], CallPlan] = {}
 """Plans by what they depend on. A dictionary of CPython may be read and written by several threads."""
 _QUICK: dict[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]] = {}
@@ -351,8 +364,16 @@ def _quick_into(plan: CallPlan) -> Callable[[tuple[Any, ...]], Any]:
     launch = plan.launch
 
     def into(both: tuple[Any, ...]) -> Any:
-        arguments, outs = both
-        launch(arguments, outs)
-        return outs[0]
+        arguments, out = both
+        launch(arguments, (out,))
+        return out
 
     return into
+
+
+def _is_apart(arguments: tuple[Any, ...], out: Any) -> bool:
+    """Whether a result may be written, and certainly shares no memory with the arguments."""
+    for value in arguments:
+        if value is not None and np.may_share_memory(value, out):
+            return False
+    return bool(out.flags.writeable)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from girih import kernels
-from girih.functions.columns import WORDS_OF_A_WORK_GROUP, Columns, _Axis, plan_along
+from girih.functions.columns import AxisOfOperand, Columns, columns_together, plan_along
 from girih.functions.layouts import AxisView, elements, split
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray
 from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
@@ -56,18 +56,21 @@ def _build_scan(problem: FunctionCall) -> CallPlan:
     element, library = x.element, problem.library
     sums = element if element in INTEGERS else accumulator(element)
 
-    def compute(taken: _Axis) -> Columns:
+    def compute(taken: AxisOfOperand) -> Columns:
         if taken.view.shape[0] == 1 and taken.view.shape[-1] >= LONG and sums == element and not is_cpu(problem.target):
             return _long(problem, taken)
+        options: dict[str, Any] = {"type": element, "accumulator": sums}
+        if taken.is_across:
+            side_by_side = lanes(problem.target, taken.view.shape[-1])
+            options |= {"lanes": side_by_side, "columns": columns_together(taken.view)}
         name = "scan_across" if taken.is_across else "scan_columns"
-        kernel = settled(array_kernel("scan", name, problem.target, type=element, accumulator=sums,
-                                      lanes=lanes(problem.target), columns=WORDS_OF_A_WORK_GROUP), library)  # fmt: skip
+        kernel = settled(array_kernel("scan", name, problem.target, **options), library)
         return lambda arrays, a, b: kernel(a, b)
 
     return plan_along(problem, problem.axis(axis, x), compute)
 
 
-def _long(problem: FunctionCall, taken: _Axis) -> Columns:
+def _long(problem: FunctionCall, taken: AxisOfOperand) -> Columns:
     """The scan of one long vector by two launches."""
     library, length = problem.library, taken.view.shape[-1]
     totals, scanned = (

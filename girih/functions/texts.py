@@ -15,8 +15,8 @@ from girih import kernels
 from girih.api import Kernel, load, resolved_target
 from girih.functions.libraries import Library
 
-CPU_LANES = 64
-"""The work-items of a work-group on a CPU: as many vectors are computed side by side as hide the time of one."""
+CPU_LANES = (8, 16, 32, 64)
+"""The work-items that a work-group on a CPU may have: vectors side by side hide the time that one takes."""
 
 
 @lru_cache(maxsize=1024)
@@ -38,14 +38,34 @@ def is_cpu(target: str | None) -> bool:
     return resolved_target(target).row.name == "cpu"
 
 
-def lanes(target: str | None) -> int:
-    """The number of work-items that suits a target."""
-    return CPU_LANES if is_cpu(target) else 32
+def lanes(target: str | None, side_by_side: int = 64) -> int:
+    """The number of work-items that suits a target and so many columns side by side."""
+    if not is_cpu(target):
+        return 32
+    return next(count for count in CPU_LANES if count >= side_by_side or count == CPU_LANES[-1])
 
 
-def settled(kernel: Kernel, library: Library) -> Kernel:
-    """A kernel whose launches are waited for where the library of arrays does not wait itself."""
-    return kernel.options(synchronous=True) if library.is_synchronous else kernel
+def settled(kernel: Kernel, library: Library) -> Callable[..., None]:
+    """What launches a kernel on arguments of one shape each, and waits where the library of arrays does not itself.
+
+    The grid follows from shapes, so on a CPU it is asked for once.
+    """
+    if library.is_synchronous:
+        return kernel.options(synchronous=True)
+    if not is_cpu(kernel.target):
+        return kernel
+    call, settle = kernel.executor.call, kernel.executor.settle
+    grid = kernel.grid
+
+    def launch(*arguments: Any) -> None:
+        nonlocal grid
+        if grid is None:
+            grid = kernel.grid_for(*arguments)
+        result = call(grid, *arguments)
+        if result is not None:
+            settle(result, grid, arguments)
+
+    return launch
 
 
 def accumulator(element: str) -> str:
