@@ -27,7 +27,7 @@ float larger(float a, float b) {
 }
 
 float girih_exp_f32(float v1) {
-    float v2 = -105.0 > v1 ? -105.0 : v1;
+    float v2 = -176.05939 > v1 ? -176.05939 : v1;
     float v3 = 89.0 < v2 ? 89.0 : v2;
     float v4 = fma(v3, 1.442695, 12583166.0);
     precise float v5 = v4 - 12583166.0;
