@@ -10,7 +10,7 @@ from typing import Any
 
 from girih.front.python.conversions import Conversions, Literal, literal_of
 from girih.front.python.emission import described
-from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Choice, Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use, promote
 from girih.source import Span
@@ -71,6 +71,10 @@ class Arithmetic(Conversions):
         a, b = self.set(a, spans[0]), self.set(b, spans[1])
         if kind is ast.MatMult:
             return self._matmul(a, b, spans, span)
+        if isinstance(a, Choice) and isinstance(b, Known):
+            return self.chosen(a, lambda one: self.binary(kind, one, b, spans, span))
+        if isinstance(b, Choice) and isinstance(a, Known):
+            return self.chosen(b, lambda one: self.binary(kind, a, one, spans, span))
         folded = self._folded(kind, a, b, span)
         if folded is not None:
             return folded
@@ -106,6 +110,20 @@ class Arithmetic(Conversions):
         # What has 64 bits does not overflow by counting elements.
         kept = mnemonic in ("div", "rem", "min", "max", "and", "or", "shr") or a.type == INDEX
         return Runtime(result, natural and kept and mnemonic in _KEEP_NATURAL)
+
+    def chosen(self, choice: Choice, compute: Callable[[Operand], Operand]) -> Operand:
+        """What is computed of each of two literals; truth values have a type, numbers do not yet."""
+        a, b = compute(choice.a), compute(choice.b)
+        if not isinstance(a, Known | Choice) or not isinstance(b, Known | Choice):
+            return a
+        return self.choice(choice.condition, a, b)
+
+    def choice(self, condition: Value, a: Known | Choice, b: Known | Choice) -> Operand:
+        """One of two literals. A literal that a loop changes stands for both, while types are found."""
+        found = Choice(condition, a, b)
+        if any(isinstance(operand, Known) and operand.varies for operand in (a, b)):
+            return Known(self.open_literal(found), varies=True)
+        return found
 
     def _natural(self, *operands: Operand) -> bool:
         def one(operand: Operand) -> bool:
@@ -316,6 +334,8 @@ class Arithmetic(Conversions):
         if kind is ast.Not:
             return self._negated(a, at, span)
         a = self.computed(a, at)
+        if isinstance(a, Choice):
+            return self.chosen(a, lambda one: self.unary(kind, one, at, span))
         value = self.literal(a)
         if isinstance(a, Known):
             if value is None or (kind is ast.Invert and not isinstance(value, int)):

@@ -11,7 +11,7 @@ from girih.front.python.emission import described
 from girih.front.python.operands import Known, Memory, Operand, Part, Runtime, Unset
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Value
-from girih.ir.types import Type
+from girih.ir.types import Boolean, Type
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
@@ -44,7 +44,7 @@ class Branches(Calls):
             if name not in joined:
                 self.scope.names[name] = _out_of_scope(name, span)
                 continue
-            found = self._join(name, a, b, (then.span, otherwise.span))
+            found = self._join(name, a, b, (then.span, otherwise.span), condition)
             if isinstance(found, tuple):
                 results.append((name, *found))
             else:
@@ -61,7 +61,7 @@ class Branches(Calls):
         return BranchWay(builder, names, span)
 
     def _join(
-        self, name: str, a: Operand | None, b: Operand | None, places: tuple[Span, Span]
+        self, name: str, a: Operand | None, b: Operand | None, places: tuple[Span, Span], condition: Value
     ) -> tuple[Type, Operand, Operand] | Operand:
         """The type that a name has behind both ways, and what it is there; or what it stands for without a result."""
         for operand, place in ((a, places[1]), (b, places[0])):
@@ -78,8 +78,10 @@ class Branches(Calls):
                     ((place, "this way sets it, the other one does not"),) if place.start < place.end else (),
                 )
         assert a is not None and b is not None
-        if isinstance(a, Known) and isinstance(b, Known) and type(a.value) is type(b.value) and a.value == b.value:
-            return a
+        if isinstance(a, Known) and isinstance(b, Known) and type(a.value) is type(b.value):
+            same = a.value is b.value or (repr(a.value) == repr(b.value) and a.value == b.value)
+            if same or (a.varies or b.varies):
+                return a
         try:
             a, b = (self._as_value(operand, place) for operand, place in zip((a, b), places, strict=True))
             common = self.common_type(a, b, places, places[0])
@@ -93,7 +95,11 @@ class Branches(Calls):
                 found.diagnostic.hint,
                 labels,
             )
-        return a if common is None else (common, a, b)
+        if common is None:
+            return a
+        if isinstance(a, Known) and isinstance(b, Known) and not isinstance(common, Boolean):
+            return self.choice(condition, a, b)
+        return common, a, b
 
     def _as_value(self, operand: Operand, place: Span) -> Operand:
         """An operand of a branch as what it may give out of it; a view stays what it is, and is refused."""

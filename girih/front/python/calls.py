@@ -17,7 +17,7 @@ from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import literal_of, scalar_type
 from girih.front.python.emission import described, described_value
 from girih.front.python.liveness import RESULT
-from girih.front.python.operands import Known, Many, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Choice, Known, Many, Memory, Operand, Part, Runtime
 from girih.front.python.reading import FunctionNode, FunctionSource, read_function
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts
@@ -216,6 +216,9 @@ class Calls(Subscripts):
     def cast(self, operand: Operand, type: Number | Boolean, at: Span, span: Span) -> Operand:
         """A number, or each component of a matrix, in another type. Raises `PythonFault`."""
         operand = self.computed(operand, at)
+        if isinstance(operand, Choice):
+            operand = self.chosen(operand, lambda one: self._each_literal(one, type, at))
+            return Runtime(self.value(operand, type, at))
         value = self.literal(operand)
         if isinstance(operand, Known) and value is not None:
             return Runtime(self.constant(self._literal_in(operand, type, at), type, span), _is_natural(value))
@@ -234,6 +237,12 @@ class Calls(Subscripts):
             return Runtime(chosen, natural=True)
         (made,) = self.add("cast", target, span=span, uses={"a": (at,)}, a=operand.value)
         return Runtime(made, operand.natural and isinstance(type, Number) and type.size >= _size(operand.type))
+
+    def _each_literal(self, operand: Operand, type: Number | Boolean, at: Span) -> Operand:
+        if isinstance(operand, Choice):
+            return self.chosen(operand, lambda one: self._each_literal(one, type, at))
+        assert isinstance(operand, Known)
+        return Known(self._literal_in(operand, type, at), operand.varies)
 
     def _literal_in(self, operand: Known, type: Number | Boolean, at: Span) -> object:
         """The literal that a conversion of a literal gives: floats lose their fraction, as Python's int does."""

@@ -11,9 +11,10 @@ from girih.diagnostics import nearest
 from girih.front.python.arithmetic import Arithmetic
 from girih.front.python.conversions import default_type, literal_of
 from girih.front.python.emission import described, described_value
-from girih.front.python.operands import Known, Many, MatrixProduct, Operand, Runtime
+from girih.front.python.operands import Choice, Known, Many, MatrixProduct, Operand, Runtime
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.ir.build import RegionBuilder
+from girih.ir.core import Op
 from girih.ir.types import BOOL, Boolean, Number, Type
 from girih.language.words import WORD
 from girih.source import Span
@@ -182,6 +183,15 @@ class Expressions(Arithmetic):
         type = self.common_type(first, second, places, span)
         if type is None:
             return first
+        if (
+            isinstance(first, Known | Choice)
+            and isinstance(second, Known | Choice)
+            and is_free(then)
+            and is_free(otherwise)
+            and not isinstance(type, Boolean)
+        ):
+            self.builder.ops.extend((*then.ops, *otherwise.ops))
+            return self.choice(held.value, first, second)
         if isinstance(type, Number | Boolean) and is_free(then) and is_free(otherwise):
             self.builder.ops.extend((*then.ops, *otherwise.ops))
             self.constants[-1].update(first_known)
@@ -199,7 +209,7 @@ class Expressions(Arithmetic):
     def common_type(self, a: Operand, b: Operand, places: tuple[Span, Span], span: Span) -> Type | None:
         """The type that two ways give to one value; None where both are the same literal. Raises `PythonFault`."""
         for operand, at in zip((a, b), places, strict=True):
-            if not isinstance(operand, Runtime) and self.literal(operand) is None:
+            if not isinstance(operand, Runtime) and self.open_literal(operand) is None:
                 self.fail("two_types", f"what is chosen at run time is a number, a bool or a matrix, found "
                           f"{described(operand)}", at)  # fmt: skip
         if isinstance(a, Runtime) and isinstance(b, Runtime) and a.type != b.type:
@@ -209,9 +219,9 @@ class Expressions(Arithmetic):
         for operand in (a, b):
             if isinstance(operand, Runtime):
                 return operand.type
-        first, second = self.literal(a), self.literal(b)
+        first, second = self.open_literal(a), self.open_literal(b)
         assert first is not None and second is not None
-        if type(first) is type(second) and repr(first) == repr(second):
+        if isinstance(a, Known) and isinstance(b, Known) and same_literal(first, second):
             return None
         if isinstance(first, bool) is not isinstance(second, bool):
             self.fail("two_types", f"both ways give one type, found {described(a)} and {described(b)}", span)
@@ -236,6 +246,11 @@ class _Reopened:
         self.owner.builder, self.owner.constants = self.outer, self.known
 
 
+def same_literal(a: object, b: object) -> bool:
+    """Whether two literals are one: 1 is not 1.0, and 0.0 is not -0.0."""
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
 def is_free(builder: RegionBuilder) -> bool:
     """Whether the instructions of a region may be executed for nothing: none reads, writes, waits or can fail."""
     return all(
@@ -243,7 +258,12 @@ def is_free(builder: RegionBuilder) -> bool:
         and not op.spec.writes
         and not op.regions
         and not op.spec.tangled
-        and op.spec.mnemonic not in ("div", "rem", "alloca", "lifetime_stop")
+        and not (op.spec.mnemonic in ("div", "rem") and _is_integer(op))
+        and op.spec.mnemonic not in ("alloca", "lifetime_stop")
         and not op.spec.terminator
         for op in builder.ops
     )
+
+
+def _is_integer(op: Op) -> bool:
+    return any(isinstance(v.type, Number) and v.type.family == "integer" for v in op.results)

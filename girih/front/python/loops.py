@@ -239,8 +239,8 @@ class Loops(Branches):
                 operand = self.scope.names[name] = self.computed(operand, operand.span)
             if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
                 types[name] = operand.type
-            elif self.literal(operand) is not None:
-                key = (node, *(at for *_, at in self.active), name, str(self.literal(operand)))
+            elif self.open_literal(operand) is not None:
+                key = (node, *(at for *_, at in self.active), name, str(self.open_literal(operand)))
                 if key in self.carried_types:
                     types[name] = self.carried_types[key]
                 else:
@@ -248,7 +248,7 @@ class Loops(Branches):
         if open_names:
             found = self._tried(node, types, open_names, variable)
             for name in open_names:
-                key = (node, *(at for *_, at in self.active), name, str(self.literal(self.scope.names[name])))
+                key = (node, *(at for *_, at in self.active), name, str(self.open_literal(self.scope.names[name])))
                 types[name] = self.carried_types[key] = found[name]
         return types
 
@@ -256,7 +256,7 @@ class Loops(Branches):
         """The types that the body of a loop gives to literals; it is translated for this, and thrown away."""
         before = dict(self.scope.names)
         count, said = len(self.builder.ops), list(self.diagnostics)
-        literals = {name: self.literal(before[name]) for name in names}
+        literals = {name: self.open_literal(before[name]) for name in names}
         try:
             with self.region():
                 values = {name: Value("", type) for name, type in types.items()}
@@ -276,7 +276,7 @@ class Loops(Branches):
             operand = None
         if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
             return operand.type
-        value = self.literal(operand) if operand is not None else None
+        value = self.open_literal(operand) if operand is not None else None
         assert isinstance(literal, bool | int | float | complex)
         wider = value if isinstance(literal, int) and isinstance(value, float | complex) else literal
         return default_type(wider)

@@ -95,6 +95,15 @@ class MatrixProduct:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """One of two literals, chosen at run time, that has no type yet: it takes the one that its place needs."""
+
+    condition: Value
+    a: Known | Choice
+    b: Known | Choice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Many:
     """A tuple."""
 
@@ -114,4 +123,4 @@ class Unset:
     labels: tuple[Label, ...] = ()
 
 
-Operand = Known | Runtime | Memory | Part | MatrixProduct | Many | Unset
+Operand = Known | Runtime | Memory | Part | MatrixProduct | Choice | Many | Unset

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable
+from inspect import signature
 from random import Random
 from typing import Any
 
 import girih.language as gl
+from girih.language.words import WORD
 
 NAMES = ("X", "Y", "A", "n", "x", "i", "k", "size", "gl", "t", "s", "helper", "range", "len", "min", "gl.group_id")
 WORDS = (*(name for name in gl.__all__ if name[0].islower()), "nothing")
+SIGNATURES = {name: signature(getattr(gl, name)) for name in gl.__all__ if hasattr(getattr(gl, name), WORD)}
 HEAD = "def kernel(X: gl.Matrix[gl.f32], Y: gl.Vector[gl.f32], A: gl.Group[gl.Vector[gl.f32]], n: gl.index,"
 HEAD += " x: gl.f32, size: gl.constant) -> None:\n"
 
@@ -187,7 +190,29 @@ class Functions:
         operators = [self.random.choice(kinds)() for _ in range(self.random.randint(1, 2))]
         return ast.Compare(self.expression(depth), operators, [self.expression(depth) for _ in operators])
 
+    def word_call(self) -> ast.expr:
+        """A word with as many arguments as it takes, of which most have no meaning for it."""
+        name = self.random.choice(sorted(SIGNATURES))
+        arguments: list[ast.expr] = []
+        keywords: list[ast.keyword] = []
+        for parameter in SIGNATURES[name].parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                if self.random.random() < 0.3:
+                    keywords.append(ast.keyword(parameter.name, self.argument()))
+            elif parameter.default is parameter.empty or self.random.random() < 0.3:
+                arguments.append(self.argument())
+        return ast.Call(self.word(name), arguments, keywords)
+
+    def argument(self) -> Any:
+        """Something that words take."""
+        texts = ("X", "Y", "x", "n", "A[0]", "X[0:4, 0:8]", "X[n:n + 4, 8:12]", "0", "1", "1.5", "True", "(4, 8)",
+                 "gl.f32", "gl.i32", "size", "(n, 4)", "t", "s", "lambda p: p", "lambda p, q: p + q", "'row'", "'text'",
+                 "gl.zeros((4, 8), gl.f32)", "X[0:4, 0:4] @ X[0:4, 0:8]", "gl.tensor_layout(2)")  # fmt: skip
+        return ast.parse(self.random.choice(texts), mode="eval").body
+
     def call(self, depth: int) -> ast.expr:
+        if self.random.random() < 0.6:
+            return self.word_call()
         callee = self.pick(
             self.attribute,
             self.attribute,
