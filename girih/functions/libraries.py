@@ -62,7 +62,7 @@ def same(array: Any) -> Any:
 def taken(function: str, name: str, value: object) -> Taken:
     """An array of any library. Raises `LaunchError` for what is no array that a function takes."""
     if isinstance(value, np.ndarray):
-        return Taken(HOST, value, same)
+        return Taken(HOST, np.asarray(value), same)
     home = value.__class__.__module__.partition(".")[0]
     try:
         return _taken(home, value) or _no_array(function, name, value)
