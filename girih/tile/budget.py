@@ -83,6 +83,9 @@ def consumer_share(producer: int, consumers: int) -> int:
 BUSY_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
 """The same where the producer's threads gather tiles, or have checks to make: with fewer they would spill."""
 
+GATHERING_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (104, 200), 3: (80, 144)}
+"""The same where tiles are gathered and matrices leave the registers for it: with more, more loads are on their way."""
+
 TIGHT_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (40, 232), 3: (40, 152)}
 """The same for checks where matrices need more of the registers."""
 

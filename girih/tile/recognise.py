@@ -15,6 +15,7 @@ from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.budget import (
     BUSY_SHARES,
     DECODING_SHARES,
+    GATHERING_SHARES,
     MOST_SHARED_BYTES,
     SHARES,
     TIGHT_SHARES,
@@ -146,7 +147,8 @@ def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed
             if count == consumers and needed <= theirs:
                 return producers, mine, theirs
     if sources and consumers in SHARES:
-        return 1, *BUSY_SHARES[consumers]
+        mine, theirs = GATHERING_SHARES[consumers]
+        return 1, *((mine, theirs) if needed <= min(theirs, 255) else BUSY_SHARES[consumers])
     if consumers in SHARES:
         checks = any(isinstance(step, Verify) for step in walk(producer))
         ways = (BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)

@@ -1,13 +1,17 @@
-"""Tiles that the threads of the producer fill: 16 bytes of a line at a time, from wherever their components lie.
+"""Tiles that the threads of the producer fill, from wherever their components lie.
 
-Each thread fills several pieces of 16 bytes of a tile in turn, and loads all of a few before it stores them, so that
-many loads are on their way. Where the memory of these pieces is whole and aligned, one load has each of them. Blocks
-that a region decodes are read as a whole (`girih.back.llvm.nvptx.tile.blocks`).
+A tile of a memref that is whole and aligned is filled by pieces of 16 bytes of a line, each by one load. Another one is
+filled by words of 4 bytes, of which neighbouring threads have neighbouring ones: by one load where the word is aligned,
+by two of aligned words where lines begin anywhere, as those of odd lengths do, and by loads with a condition where the
+tile is not all there. A thread loads several before it stores them, so that many loads are on their way. What a
+tensor layout has comes component by component; blocks that a region decodes are read as a whole
+(`girih.back.llvm.nvptx.tile.blocks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.emit.writer import Writer
@@ -32,6 +36,11 @@ _PIECE, _WORDS = 16, 4
 """The bytes of a piece, and the words of 4 bytes that it is stored as."""
 _TOGETHER = 4
 """So many pieces are loaded before they are stored."""
+_WORD = 4
+_WORDS_TOGETHER = 32
+"""So many words are loaded before they are stored."""
+_SECOND_TOGETHER = 8
+"""So many second words, which the cache has, are loaded before what they complete is stored."""
 _RUNS = 2
 """So many runs of blocks are read before they are decoded."""
 
@@ -60,11 +69,17 @@ class GatheredTile:
 
     def write(self) -> None:
         """Fill the tile; behind it, others have not seen it yet."""
-        blocks = self.source.blocks()
+        w, source = self.code.w, self.source
+        if isinstance(source, PlainSource):
+            if _has_words(self.tile):
+                w.either(source.aligned_whole, self._by_whole_pieces, self._by_words)
+            else:
+                self._by_pieces()
+            return
+        blocks = source.blocks()
         if blocks is None:
             self._by_pieces()
             return
-        w = self.code.w
         with w.when(blocks.usable):
             self._by_blocks(blocks)
         with w.when(w.negated(blocks.usable)):
@@ -119,28 +134,35 @@ class GatheredTile:
         end = word(tile.lines * tile.span)
         w.repeat([self.thread], lambda values: w.compare("slt", values[0], end), body)
 
-    def _by_pieces(self) -> None:
-        w = self.code.w
+    def _by_whole_pieces(self) -> list[Val]:
+        """Fill the tile by aligned pieces, all of which are there."""
+        w, source = self.code.w, self.source
+        assert isinstance(source, PlainSource)
         turns = self.pieces // WARPGROUP
-        together = next((n for n in range(min(_TOGETHER, turns), 0, -1) if turns % n == 0), 1)
+        together = _most_together(turns, _TOGETHER)
 
         def body(values: tuple[Val, ...]) -> Sequence[Val]:
             pieces = [self._place(w.add(values[0], word(WARPGROUP * k))) for k in range(together)]
-            whole = self.source.whole(pieces)
-            following = w.add(values[0], word(WARPGROUP * together))
-            if whole is None:
-                self._by_elements(values[0], following)
-                return [following]
-            with w.when(whole):
-                self._store(pieces, [self.source.at_once(piece) for piece in pieces])
-            with w.when(w.negated(whole)):
-                self._by_elements(values[0], following)
-            return [following]
+            self._store(pieces, [source.at_once(piece) for piece in pieces])
+            return [w.add(values[0], word(WARPGROUP * together))]
 
         w.repeat([self.thread], lambda values: w.compare("slt", values[0], word(self.pieces)), body)
+        return []
 
-    def _by_elements(self, first: Val, end: Val) -> None:
-        """Fill the thread's pieces of some numbers one after the other."""
+    def _by_words(self) -> list[Val]:
+        """Fill the tile by words, with as few loads as its place allows."""
+        w, source = self.code.w, self.source
+        assert isinstance(source, PlainSource)
+        lines = PlainLines(self.code, source, self.tile, self.thread, self.begin)
+        w.either(
+            source.simple,
+            lambda: w.either(lines.even, lines.aligned, lines.shifted),
+            lambda: w.either(source.side_by_side, lines.guarded, lines.scattered),
+        )
+        return []
+
+    def _by_pieces(self) -> None:
+        """Fill the tile by pieces, each from its components, one piece after the other."""
         w = self.code.w
 
         def body(values: tuple[Val, ...]) -> Sequence[Val]:
@@ -148,7 +170,7 @@ class GatheredTile:
             self._store([piece], [self.source.by_elements(piece)])
             return [w.add(values[0], word(WARPGROUP))]
 
-        w.repeat([first], lambda values: w.compare("slt", values[0], end), body)
+        w.repeat([self.thread], lambda values: w.compare("slt", values[0], word(self.pieces)), body)
 
     def _store(self, pieces: Sequence[PieceOfLine], words: Sequence[Words]) -> None:
         for piece, held in zip(pieces, words, strict=True):
@@ -194,10 +216,14 @@ class PlainSource:
         )
         number = w.convert("ptrtoint", self.begin, "i64")
         uneven = w.binary("and", w.binary("or", number, self.across), integer(_PIECE - 1))
-        together = w.compare("eq", self.along, integer(size))
-        self.even = w.binary("and", w.compare("eq", uneven, integer(0)), together)
-        some = (w.compare("slt", first, end) for first, end in (self.lines, self.neighbours))
-        self.some = w.binary("and", *some)
+        lines, neighbours = (bounds.type.shape[k] for k in (across, along))
+        whole = w.binary("and", _covers(code, self.lines, lines), _covers(code, self.neighbours, neighbours))
+        self.side_by_side = w.compare("eq", self.along, integer(size))
+        """Whether neighbours of a line are neighbours in memory."""
+        self.simple = w.binary("and", whole, self.side_by_side)
+        """Whether all of the tile is there besides."""
+        self.aligned_whole = w.binary("and", self.simple, w.compare("eq", uneven, integer(0)))
+        """Whether every piece of a line is there besides, in 16 bytes that are aligned."""
 
     def blocks(self) -> DecodedBlocks | None:
         """None: nothing is decoded."""
@@ -206,20 +232,6 @@ class PlainSource:
     def component(self, at: PieceOfLine) -> Val:
         """Not asked for."""
         raise TypeError("a memref has no blocks")
-
-    def whole(self, pieces: Sequence[PieceOfLine]) -> Val | None:
-        """Whether all of some pieces are there, and each in 16 bytes that are aligned."""
-        found = self.even
-        for piece in pieces:
-            found = self.code.w.binary("and", found, self._is_whole(piece))
-        return found
-
-    def _is_whole(self, piece: PieceOfLine) -> Val:
-        w, end = self.code.w, self.code.w.add(piece.neighbour, word(_PIECE // self.tile.component.size))
-        inside = w.binary(
-            "and", w.compare("sge", piece.neighbour, self.neighbours[0]), w.compare("sle", end, self.neighbours[1])
-        )
-        return w.binary("and", inside, self._has_line(piece))
 
     def _has_line(self, piece: PieceOfLine) -> Val:
         w, (first, end) = self.code.w, self.lines
@@ -237,9 +249,6 @@ class PlainSource:
 
     def by_elements(self, piece: PieceOfLine) -> Words:
         """A piece by loads of its components; what is not there is zero."""
-        return list(self.code.w.either(self.some, lambda: self._elements(piece), lambda: [word(0)] * _WORDS))
-
-    def _elements(self, piece: PieceOfLine) -> Words:
         w, component = self.code.w, self.tile.component
         type, (first, end) = memory_type(component), self.neighbours
         zero = integer(0, type) if type[0] == "i" else w.convert("bitcast", integer(0, f"i{8 * component.size}"), type)
@@ -253,6 +262,202 @@ class PlainSource:
             held = w.load(type, w.select(usable, address, self.memory), component.size)
             raw.append(w.select(usable, held, zero))
         return _words(w, raw)
+
+
+def _covers(code: TileCode, there: tuple[Val, Val], extent: int) -> Val:
+    """Whether all rows or columns of a tile are in its memory."""
+    w, (first, end) = code.w, there
+    return w.binary("and", w.compare("eq", first, word(0)), w.compare("eq", end, word(extent)))
+
+
+def _has_words(tile: SharedTile) -> bool:
+    """Whether all threads have words of whole lines of a tile, as many each, at places that repeat."""
+    in_line = tile.pitch // _WORD
+    return (
+        tile.component.size <= _WORD
+        and in_line * _WORD == tile.swizzle
+        and WARPGROUP % in_line == 0
+        and tile.lines * in_line % WARPGROUP == 0
+    )
+
+
+def _most_together(turns: int, most: int) -> int:
+    """The largest divisor of a number of turns that is not above a limit."""
+    return next((n for n in range(min(most, turns), 0, -1) if turns % n == 0), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LineWord:
+    """A word of a line of a tile: its panel, the number of the line, its first neighbour, and its address."""
+
+    panel: Val
+    line: Val
+    neighbour: Val
+    place: Val
+
+
+class PlainLines:
+    """The words of a tile of a memref that a thread fills: one of each of some lines, in every panel the same.
+
+    The lines of a thread are so far apart that all its words are aligned alike.
+    """
+
+    def __init__(self, code: TileCode, source: PlainSource, tile: SharedTile, thread: Val, begin: Val) -> None:
+        w, in_line = code.w, tile.pitch // _WORD
+        self.code, self.source, self.tile = code, source, tile
+        self.apart = WARPGROUP // in_line
+        self.turns = tile.lines // self.apart
+        self.parts = _WORD // tile.component.size
+        self.first = w.binary("udiv", thread, word(in_line))
+        self.within = w.binary("and", thread, word(in_line - 1))
+        self.begin = begin
+        odd = w.binary("and", w.convert("ptrtoint", self._line(self.first), "i64"), integer(_WORD - 1))
+        self.odd = w.convert("trunc", odd, "i32")
+        """How many bytes words begin behind a multiple of their size, where neighbours of a line lie side by side."""
+        self.even = w.compare("eq", self.odd, word(0))
+
+    def _line(self, line: Val) -> Val:
+        w = self.code.w
+        return w.at(self.source.begin, w.mul(w.convert("zext", line, "i64"), self.source.across))
+
+    # --- ways to load words --------------------------------------------------------------
+
+    def aligned(self) -> list[Val]:
+        """Fill the tile by aligned words, all of which are there."""
+        return self._fill(lambda one: [self.code.ptx.load_part(one.place, _WORD)], lambda _, held: held[0])
+
+    def shifted(self) -> list[Val]:
+        """Fill the tile by words anywhere, all of which are there: each from the two aligned words that it lies in.
+
+        The second one is what the next thread has loaded, and comes from the cache.
+        """
+        ptx = self.code.ptx
+        return self._fill(
+            lambda one: [ptx.load_part(self._aligned(one, 0), _WORD)],
+            lambda one, held: self._joined(held[0], ptx.load_part(self._aligned(one, _WORD - 1), _WORD)),
+        )
+
+    def guarded(self) -> list[Val]:
+        """The same where not all components are there; the others are zero."""
+        return self._fill(
+            lambda one: [self._load_used(one, 0)],
+            lambda one, held: self.code.w.binary(
+                "and", self._joined(held[0], self._load_used(one, _WORD - 1)), self._there(one)
+            ),
+        )
+
+    def scattered(self) -> list[Val]:
+        """Fill the tile by loads of the components that are there, which may lie anywhere."""
+        w, source, size = self.code.w, self.source, self.tile.component.size
+        top, lines = source.lines[0], self._extent(source.lines)
+
+        def load(one: LineWord) -> Words:
+            found = []
+            for k in range(self.parts):
+                end = w.select(self._has_neighbour(one, k), lines, word(0))
+                place = w.at(one.place, w.mul(source.along, integer(k)))
+                found.append(self.code.ptx.load_part_below(place, size, w.sub(one.line, top), end))
+            return found
+
+        def whole(_: LineWord, held: Words) -> Val:
+            found = held[0]
+            for k, part in enumerate(held[1:], 1):
+                found = w.binary("or", found, w.binary("shl", part, word(8 * size * k)))
+            return found
+
+        return self._fill(load, whole)
+
+    def _aligned(self, one: LineWord, ahead: int) -> Val:
+        """The address of the aligned word that has the byte so far ahead in a word."""
+        w = self.code.w
+        return w.at(one.place, w.convert("sext", self._before(ahead), "i64"))
+
+    def _before(self, ahead: int) -> Val:
+        """How far the aligned word with the byte so far ahead in a word begins behind it, in bytes."""
+        w = self.code.w
+        return w.sub(word(ahead), w.binary("and", w.add(self.odd, word(ahead)), word(_WORD - 1)))
+
+    def _joined(self, low: Val, high: Val) -> Val:
+        return self.code.ptx.joined(low, high, self.code.w.mul(self.odd, word(8)))
+
+    def _load_used(self, one: LineWord, ahead: int) -> Val:
+        """An aligned word, zero if nothing of it is in the memory of the line."""
+        w, size = self.code.w, word(self.tile.component.size)
+        begin = w.add(w.mul(one.neighbour, size), self._before(ahead))
+        first, end = (w.mul(bound, size) for bound in self.source.neighbours)
+        used = w.binary("and", w.compare("slt", begin, end), w.compare("sgt", w.add(begin, word(_WORD)), first))
+        most = w.select(used, self._extent(self.source.lines), word(0))
+        number = w.sub(one.line, self.source.lines[0])
+        return self.code.ptx.load_part_below(self._aligned(one, ahead), _WORD, number, most)
+
+    def _there(self, one: LineWord) -> Val:
+        """The bits of a word that are components which are there."""
+        w, bits = self.code.w, 8 * self.tile.component.size
+        found = word(0)
+        for k in range(self.parts):
+            mask = ((1 << bits) - 1) << bits * k
+            signed = mask - (1 << 32) if mask >> 31 else mask
+            found = w.binary("or", found, w.select(self._has_neighbour(one, k), word(signed), word(0)))
+        return found
+
+    def _has_neighbour(self, one: LineWord, k: int) -> Val:
+        """Whether a component of a word is there, if its line is."""
+        w, bounds = self.code.w, self.source.neighbours
+        return w.compare("ult", w.sub(w.add(one.neighbour, word(k)), bounds[0]), self._extent(bounds))
+
+    def _extent(self, bounds: tuple[Val, Val]) -> Val:
+        """How many lines or neighbours are there."""
+        return self.code.w.larger(self.code.w.sub(bounds[1], bounds[0]), word(0))
+
+    # --- the words of a thread -----------------------------------------------------------
+
+    def _fill(self, load: Callable[[LineWord], Words], whole: Callable[[LineWord, Words], Val]) -> list[Val]:
+        """Fill the tile; `load` begins to load a word, which `whole` makes of what came."""
+        w, panels = self.code.w, self.tile.span // self.tile.panel
+        together = _most_together(self.turns, _WORDS_TOGETHER)
+        at_once = _most_together(panels, _WORDS_TOGETHER // together) if together == self.turns else 1
+
+        def body(values: tuple[Val, ...]) -> Sequence[Val]:
+            (number,) = values
+            held = [load(one) for one in self._words(number, 0, together, at_once)]
+            for k in range(0, len(held), _SECOND_TOGETHER):
+                # Hidden from LLVM, which would keep the addresses of all words in registers from the first loads on.
+                again = self._words(self.code.ptx.here(number), k, together, at_once)
+                words = list(islice(again, _SECOND_TOGETHER))
+                made = [whole(one, held[k + at]) for at, one in enumerate(words)]
+                for one, value in zip(words, made, strict=True):
+                    self.code.ptx.store_component(self._address(one), value)
+            return [w.add(number, word(together * at_once))]
+
+        w.repeat([word(0)], lambda values: w.compare("slt", values[0], word(self.turns * panels)), body)
+        return []
+
+    def _words(self, number: Val, skipped: int, count: int, panels: int) -> Iterator[LineWord]:
+        """So many words of each of some panels from a turn of a number on, but for the first ones."""
+        w = self.code.w
+        panel = w.binary("udiv", number, word(self.turns))
+        turn = w.sub(number, w.mul(panel, word(self.turns)))
+        for k in range(panels):
+            before = max(0, skipped - k * count)
+            if before < count:
+                yield from self._in_panel(w.add(panel, word(k)), w.add(turn, word(before)), count - before)
+
+    def _in_panel(self, panel: Val, turn: Val, count: int) -> Iterator[LineWord]:
+        w, tile = self.code.w, self.tile
+        line = w.add(self.first, w.mul(turn, word(self.apart)))
+        neighbour = w.add(w.mul(panel, word(tile.panel)), w.mul(self.within, word(self.parts)))
+        place = w.at(self._line(line), w.mul(w.convert("zext", neighbour, "i64"), self.source.along))
+        step = w.mul(self.source.across, integer(self.apart))
+        for k in range(count):
+            yield LineWord(panel, w.add(line, word(k * self.apart)), neighbour, place)
+            place = w.at(place, step)
+
+    def _address(self, one: LineWord) -> Val:
+        """The address of a word in shared memory (`SharedTile.place`)."""
+        w, tile = self.code.w, self.tile
+        at = w.add(w.mul(one.line, word(tile.pitch)), w.mul(self.within, word(_WORD)))
+        turned = w.binary("and", w.binary("lshr", at, word(3)), word(tile.swizzle - _PIECE))
+        return w.add(w.add(self.begin, w.mul(one.panel, word(tile.panel_bytes))), w.binary("xor", at, turned))
 
 
 def _there(code: TileCode, position: Val, size: Val, extent: int) -> tuple[Val, Val]:
@@ -278,14 +483,6 @@ class TensorSource:
     def blocks(self) -> DecodedBlocks | None:
         """The blocks that the tile is decoded from; None where components are read one by one."""
         return decoded_blocks(self.tensor, self.tile) if self.legal else None
-
-    def whole(self, pieces: Sequence[PieceOfLine]) -> Val | None:
-        """None: every component has a place of its own."""
-        return None
-
-    def at_once(self, piece: PieceOfLine) -> Words:
-        """Not asked for."""
-        raise TypeError("components of a tensor come one by one")
 
     def by_elements(self, piece: PieceOfLine) -> Words:
         """A piece by its components."""

@@ -164,6 +164,22 @@ class TilePtx:
         """A word of global memory, at a multiple of 4 bytes; what lies around it will be asked for ("ld.global.nc")."""
         return self.results("ld.global.nc.L2::256B.b32 $0, [$1];", ["i32"], ["=r", "l"], [place])[0]
 
+    def load_part(self, place: Val, size: int) -> Val:
+        """1, 2 or 4 bytes of global memory, at a multiple of so many, as the low part of a word ("ld.global.nc")."""
+        return self.results(f"ld.global.nc.{_PARTS[size]} $0, [$1];", ["i32"], ["=r", "l"], [place])[0]
+
+    def load_part_below(self, place: Val, size: int, number: Val, end: Val) -> Val:
+        """The same if a number without sign is below another, else zero."""
+        text = (
+            "{ .reg .pred there; setp.lt.u32 there, $2, $3; mov.b32 $0, 0; "
+            f"@there ld.global.nc.{_PARTS[size]} $0, [$1]; }}"
+        )
+        return self.results(text, ["i32"], ["=&r", "l", "r", "r"], [place, number, end])[0]
+
+    def joined(self, low: Val, high: Val, bits: Val) -> Val:
+        """The word that begins so many bits, fewer than 32, behind the begin of two words ("shf")."""
+        return self.results("shf.r.wrap.b32 $0, $1, $2, $3;", ["i32"], ["=r", "r", "r", "r"], [low, high, bits])[0]
+
     def store_piece(self, place: Val, words: Sequence[Val]) -> None:
         """Store four words in shared memory, at a multiple of 16 bytes ("st")."""
         self.line("st.shared.v4.b32 [$0], {$1, $2, $3, $4};", "r,r,r,r,r", place, *words, alone=True)
@@ -184,6 +200,7 @@ class TilePtx:
         self.line(text, ",".join(["r"] * (1 + count)), place, *words)
 
 
+_PARTS = {1: "u8", 2: "u16", 4: "b32"}
 _REGISTERS = {"float": "f", "double": "d", "i16": "h", "i32": "r", "i64": "l"}
 
 
