@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from girih.analysis.effects import roots_of, written_parameters
+from girih.analysis.uniformity import constants_of
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op, Region, Value
 from girih.ir.types import F32, INDEX, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
-from girih.ops.tile.arith import Binary, Cast, Constant, Unary
+from girih.ops.tile.arith import Binary, Cast, Constant, Div, Rem, Shl, Shr, Unary
 from girih.ops.tile.control import For, If, Yield
 from girih.ops.tile.coopmatrix import (
     CooperativeMatrixConstruct,
@@ -70,7 +71,6 @@ from girih.tile.stores import Stores
 _COMPONENTWISE = (
     Binary, Unary, Cast, Math, CooperativeMatrixConstruct, CooperativeMatrixScale, CooperativeMatrixApply,
 )  # fmt: skip
-_CAN_FAIL = (Subview, Expand, Fuse, Load)
 _LOADS = (CooperativeMatrixLoad, CooperativeMatrixLoadTensor)
 _STORES = (CooperativeMatrixStore, CooperativeMatrixStoreTensor)
 
@@ -120,6 +120,7 @@ class _Translation:
     def __init__(self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool) -> None:
         self.program, self.consumers, self.checks, self.maps = program, consumers, checks, maps
         self.facts = LaunchFacts(program)
+        self.constants = constants_of(program.function)
         for op in program.walk():
             if isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op):
                 check_product(op, program.function.permissions)
@@ -185,10 +186,8 @@ class _Translation:
 
     def _op(self, op: Op, lists: _Lists) -> None:
         match op:
-            case For() if _is_scalar(op):
-                lists.both(Compute(op))
-            case If() if _is_scalar(op):
-                lists.both(Compute(op))
+            case For() | If() if _is_scalar(op):
+                self._scalar(op, lists)
             case For():
                 self._loop(op, lists)
             case If():
@@ -201,9 +200,23 @@ class _Translation:
                 self._scalar(op, lists)
 
     def _scalar(self, op: Op, lists: _Lists) -> None:
-        if self.checks and isinstance(op, _CAN_FAIL):
+        if self.checks and self._can_fail(op):
             lists.producer.append(Verify(op))
         lists.both(Compute(op))
+
+    def _can_fail(self, op: Op) -> bool:
+        """Whether executing scalar instructions can find something wrong."""
+        match op:
+            case Subview() | Expand() | Fuse() | Load():
+                return True
+            case Div(b=b) | Rem(b=b) if isinstance(b.type, Number) and b.type.family == "integer":
+                return not self.constants.get(b)
+            case Shl(b=b) | Shr(b=b) if isinstance(b.type, Number):
+                return not 0 <= self.constants.get(b, -1) < 8 * b.type.size
+            case For() | If():
+                return any(self._can_fail(inner) for region in op.regions for inner in region.walk())
+            case _:
+                return False
 
     def _loop(self, op: For, lists: _Lists) -> None:
         inner = _Lists()

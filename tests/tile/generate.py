@@ -369,13 +369,18 @@ def _chosen(w: Writer, one: Matrix, row: str, column: str, limit: str) -> Matrix
 # --- products -------------------------------------------------------------------------------------
 
 
+def _fills_registers(sizes: Sizes) -> bool:
+    """Whether sums of two products would take all registers: those of 8-bit floats have a third matrix of sums."""
+    return sizes.type == "f8e4m3" and sizes.columns > 128
+
+
 def _products(w: Writer, sizes: Sizes) -> None:
     """Products of tiles in a loop or two, then some work on their sums, then stores."""
     narrow = sizes.type in ("i8", "f8e4m3")
     left = _matrix_argument(w, sizes, "A", sizes.type, (sizes.m, sizes.k), transposed=True if narrow else None)
     rights = [
         _matrix_argument(w, sizes, name, sizes.type, (sizes.k, sizes.n), transposed=False if narrow else None)
-        for name in w.source.choice([("B",), ("B",), ("B", "D")])
+        for name in w.source.choice([("B",), ("B",), ("B", "D")][: 2 if _fills_registers(sizes) else 3])
     ]
     row, column = _place(w, sizes)
     size = w.scalar(f"size %A[{0 if left.transposed else 1}] : index")

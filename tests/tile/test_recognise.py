@@ -474,7 +474,7 @@ def test_bytes_that_have_to_be_turned() -> None:
     assert gathered(kernel) == ["left"]
     assert [tile.by_rows for tile in kernel.rings[0].tiles] == [True, False]
     assert kernel.gathers
-    assert (kernel.producer.registers, kernel.consumers.registers) == (72, 216)
+    assert (kernel.producer.registers, kernel.consumers.registers) == (104, 200)
     assert "no neighbours in memory along the depth" in kernel.slower[0].reason
 
 

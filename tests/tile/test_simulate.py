@@ -13,7 +13,7 @@ from girih.diagnostics import KernelError
 from girih.interpreter.launch import launch
 from girih.interpreter.machine.permissions import in_tf32
 from girih.ir.core import Function
-from girih.tile.form import TileKernel, WorkOrder
+from girih.tile.form import TileKernel, Verify, WorkOrder, walk
 from girih.tile.recognise import tile_kernel
 from girih.tile.simulate.barriers import PhaseBarrier
 from girih.tile.simulate.copies import IllegalMap
@@ -162,6 +162,43 @@ def test_findings_are_those_of_the_interpreter() -> None:
             (one.code, one.span, one.argument) for one in expected.value.findings
         }
     assert (arrays[2] == 77).all(), "the arrays stay as they were"
+
+
+SCALARS = {
+    "a division": "%one = div %column, %n : index",
+    "a remainder in a branch": """%some = less_than %n, %rows : bool
+    %one = if %some -> (index) {
+        %rest = rem %column, %n : index
+        yield (%rest)
+    } else {
+        yield (%column)
+    }""",
+    "a shift": """%far = constant 64 : index
+    %by = sub %far, %n : index
+    %one = shl %column, %by : index""",
+}
+"""Scalar arithmetic on %n of type index, which is 0, in which something is wrong."""
+
+
+@pytest.mark.parametrize("wrong", SCALARS.values(), ids=SCALARS.keys())
+def test_findings_in_scalar_arithmetic(wrong: str) -> None:
+    text = product(rows=64, columns=64, depth=32).replace("(%A:", "(%n: index, %A:", 1)
+    function = function_of(text.replace("    %k = size", f"    {wrong}\n    %k = size", 1))
+    arrays = [0, whole(64, 40), whole(40, 64), blank(64, 64)]
+    with pytest.raises(KernelError) as expected:
+        launch(function, (1, 1, 1), arrays)
+    with pytest.raises(KernelError) as found:
+        simulate(tile_kernel(function), (1, 1, 1), arrays)
+    assert {(one.code, one.span, one.argument) for one in found.value.findings} == {
+        (one.code, one.span, one.argument) for one in expected.value.findings
+    }
+    assert not any(isinstance(step, Verify) for step in walk(tile_kernel(function, checks=False).producer.body))
+
+
+def test_divisors_that_are_known_take_no_check() -> None:
+    known = "%two = constant 2 : index\n    %one = div %column, %two : index"
+    text = product(rows=64, columns=64, depth=32).replace("    %k = size", f"    {known}\n    %k = size", 1)
+    assert not any(isinstance(step, Verify) for step in walk(tile_kernel(function_of(text)).producer.body))
 
 
 def test_illegal_maps_are_refused() -> None:

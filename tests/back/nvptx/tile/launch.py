@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from girih.addressing import BoundTensorMap, TensorMap
 from girih.addressing.tensor_map.bound import tensor_bytes
@@ -74,7 +75,7 @@ class TileMachineKernel:
             self.kernel.threads,
             parameters,
             self.kernel.shared_bytes,
-            keep,
+            [record, *map(whole_words, keep[1:])],
             maps=maps,
             **options,
         )
@@ -84,6 +85,19 @@ class TileMachineKernel:
             raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
         assert not done.undefined
         return done
+
+
+def whole_words(array: Array) -> Array:
+    """The bytes between the ends of an array and those of the aligned words of 4 bytes in which it begins and ends.
+
+    A device's memory consists of whole words: no other owner has the rest of one.
+    """
+    low, high = byte_bounds(array)
+    if low == high:
+        return array
+    begin, end = low // 4 * 4, -(-high // 4) * 4
+    held = (ctypes.c_uint8 * (end - begin)).from_address(begin)
+    return np.frombuffer(held, np.uint8)
 
 
 def encoded(recipe: MapRecipe, arguments: Sequence[Any]) -> BoundTensorMap:

@@ -84,6 +84,72 @@ def test_a_finding_ends_nobody() -> None:
     np.testing.assert_array_equal(c, wanted)
 
 
+def inside(array: Array, first: int, strides: tuple[int, int]) -> Array:
+    """The same matrix as a part of a larger array: from element `first` on, with strides in elements."""
+    rows, columns = array.shape
+    last = first + (rows - 1) * strides[0] + (columns - 1) * strides[1]
+    larger = np.zeros(last + 1, array.dtype)
+    size = array.itemsize
+    found = np.lib.stride_tricks.as_strided(larger[first:], array.shape, (strides[0] * size, strides[1] * size))
+    found[...] = array
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "pitch", "size", "transposed"),
+    [(0, 73, 72, True), (1, 75, 72, False), (3, 130, 128, True), (2, 68, 64, False), (8, 136, 64, False)],
+)
+def test_lines_that_begin_anywhere(first: int, pitch: int, size: int, *, transposed: bool) -> None:
+    """Tiles that are gathered: aligned, shifted by words, at edges and whole."""
+    a, b, c = matrix(size, size, 1), matrix(size, size, 2), matrix(size, size, 3)
+    text = product(rows=64, columns=64, transpose_a=transposed)
+    made = emitted(tile_kernel(function_of(text), maps=False), checks=True)
+    grid = -(-size // 64), -(-size // 64), 1
+    given = [inside(one, first, (1, pitch)) for one in (a, b, c)]
+    TileMachineKernel(function_of(text), made)(grid, *given)
+    left = a.T if transposed else a
+    np.testing.assert_array_equal(given[2], (left.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+
+
+@pytest.mark.parametrize(
+    ("type", "neighbours"),
+    [("bf16", (3, 401)), ("i8", (1, 201)), ("i8", (3, 401)), ("f32", (1, 201)), ("f32", (2, 301))],
+)
+def test_components_that_lie_anywhere(type: str, neighbours: tuple[int, int]) -> None:
+    """Tiles that are gathered from memory whose strides are not known, of numbers of every size."""
+    size, text = 72, product(rows=64, columns=64)
+    if type != "bf16":
+        text = (of_bytes if type == "i8" else of_tf32)(columns=64)
+    text = text.replace("x?x?>", "x?x?,strided<?,?>>")
+    kinds: dict[str, Any] = {"bf16": BF16, "i8": np.int8, "f32": np.float32}
+    a, b = (matrix(size, size, k, np.dtype(kinds[type])) for k in (1, 2))
+    epilogue_type = np.int8 if type == "i8" else kinds[type]
+    given = [inside(one, 5, neighbours) for one in (a, b, np.zeros((size, size), epilogue_type))]
+    made = emitted(tile_kernel(function_of(text), maps=False), checks=True)
+    TileMachineKernel(function_of(text), made)((2, 2, 1), *given)
+    left = a if type == "bf16" else a.T
+    wanted = left.astype(np.float64) @ b.astype(np.float64)
+    if type == "i8":
+        wanted = wanted.astype(np.int64)
+    np.testing.assert_array_equal(given[2], wanted.astype(epilogue_type))
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_findings_in_scalar_arithmetic(rows: int) -> None:
+    """A division by zero is found, once in each work-group, and nobody waits for ever."""
+    text = product(rows=64, columns=64).replace("(%A:", "(%n: index, %A:", 1)
+    text = text.replace("    %k = size", "    %one = div %column, %n : index\n    %k = size", 1)
+    a, b, c = matrix(64, 64, 1), matrix(64, 64, 2), matrix(64, 64, 3)
+    wanted = (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16)
+    if rows:
+        execute(text, (1, 1, 1), rows, a, b, c)
+    else:
+        with pytest.raises(Failed) as found:
+            execute(text, (1, 1, 1), rows, a, b, c)
+        assert found.value.code == "run.division_by_zero" and found.value.argument == "n"
+    np.testing.assert_array_equal(c, wanted)
+
+
 def agrees(seed: int) -> None:
     """Check that a random program does in PTX what it does in the interpreter, where a launch has maps for it."""
     built = program(seed)
