@@ -96,8 +96,7 @@ def whole_words(array: Array) -> Array:
     if low == high:
         return array
     begin, end = low // 4 * 4, -(-high // 4) * 4
-    held = (ctypes.c_uint8 * (end - begin)).from_address(begin)
-    return np.frombuffer(held, np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * (end - begin)).from_address(begin))
 
 
 def encoded(recipe: MapRecipe, arguments: Sequence[Any]) -> BoundTensorMap:

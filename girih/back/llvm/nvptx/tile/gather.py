@@ -11,7 +11,6 @@ tensor layout has comes component by component; blocks that a region decodes are
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 
 from girih.back.llvm.emit.text import Operand, Val, integer, wide
 from girih.back.llvm.emit.writer import Writer
@@ -37,10 +36,8 @@ _PIECE, _WORDS = 16, 4
 _TOGETHER = 4
 """So many pieces are loaded before they are stored."""
 _WORD = 4
-_WORDS_TOGETHER = 32
+_WORDS_TOGETHER = 16
 """So many words are loaded before they are stored."""
-_SECOND_TOGETHER = 8
-"""So many second words, which the cache has, are loaded before what they complete is stored."""
 _RUNS = 2
 """So many runs of blocks are read before they are decoded."""
 
@@ -327,23 +324,20 @@ class PlainLines:
         return self._fill(lambda one: [self.code.ptx.load_part(one.place, _WORD)], lambda _, held: held[0])
 
     def shifted(self) -> list[Val]:
-        """Fill the tile by words anywhere, all of which are there: each from the two aligned words that it lies in.
+        """Fill the tile by words anywhere, all of which are there: each from the two aligned words that it lies in."""
+        w, ptx = self.code.w, self.code.ptx
 
-        The second one is what the next thread has loaded, and comes from the cache.
-        """
-        ptx = self.code.ptx
-        return self._fill(
-            lambda one: [ptx.load_part(self._aligned(one, 0), _WORD)],
-            lambda one, held: self._joined(held[0], ptx.load_part(self._aligned(one, _WORD - 1), _WORD)),
-        )
+        def load(one: LineWord) -> Words:
+            low = self._aligned(one)
+            return [ptx.load_part(low, _WORD), ptx.load_part(w.at(low, _WORD), _WORD)]
+
+        return self._fill(load, lambda _, held: self._joined(*held))
 
     def guarded(self) -> list[Val]:
         """The same where not all components are there; the others are zero."""
         return self._fill(
-            lambda one: [self._load_used(one, 0)],
-            lambda one, held: self.code.w.binary(
-                "and", self._joined(held[0], self._load_used(one, _WORD - 1)), self._there(one)
-            ),
+            lambda one: [self._load_used(one, 0), self._load_used(one, _WORD)],
+            lambda one, held: self.code.w.binary("and", self._joined(*held), self._there(one)),
         )
 
     def scattered(self) -> list[Val]:
@@ -367,28 +361,23 @@ class PlainLines:
 
         return self._fill(load, whole)
 
-    def _aligned(self, one: LineWord, ahead: int) -> Val:
-        """The address of the aligned word that has the byte so far ahead in a word."""
+    def _aligned(self, one: LineWord) -> Val:
+        """The address of the aligned word that has the first byte of a word."""
         w = self.code.w
-        return w.at(one.place, w.convert("sext", self._before(ahead), "i64"))
-
-    def _before(self, ahead: int) -> Val:
-        """How far the aligned word with the byte so far ahead in a word begins behind it, in bytes."""
-        w = self.code.w
-        return w.sub(word(ahead), w.binary("and", w.add(self.odd, word(ahead)), word(_WORD - 1)))
+        return w.at(one.place, w.sub(integer(0), w.convert("zext", self.odd, "i64")))
 
     def _joined(self, low: Val, high: Val) -> Val:
         return self.code.ptx.joined(low, high, self.code.w.mul(self.odd, word(8)))
 
     def _load_used(self, one: LineWord, ahead: int) -> Val:
-        """An aligned word, zero if nothing of it is in the memory of the line."""
+        """The aligned word so far ahead of the first one of a word, zero if nothing of it is in the line's memory."""
         w, size = self.code.w, word(self.tile.component.size)
-        begin = w.add(w.mul(one.neighbour, size), self._before(ahead))
+        begin = w.add(w.sub(w.mul(one.neighbour, size), self.odd), word(ahead))
         first, end = (w.mul(bound, size) for bound in self.source.neighbours)
         used = w.binary("and", w.compare("slt", begin, end), w.compare("sgt", w.add(begin, word(_WORD)), first))
         most = w.select(used, self._extent(self.source.lines), word(0))
         number = w.sub(one.line, self.source.lines[0])
-        return self.code.ptx.load_part_below(self._aligned(one, ahead), _WORD, number, most)
+        return self.code.ptx.load_part_below(w.at(self._aligned(one), ahead), _WORD, number, most)
 
     def _there(self, one: LineWord) -> Val:
         """The bits of a word that are components which are there."""
@@ -419,28 +408,22 @@ class PlainLines:
 
         def body(values: tuple[Val, ...]) -> Sequence[Val]:
             (number,) = values
-            held = [load(one) for one in self._words(number, 0, together, at_once)]
-            for k in range(0, len(held), _SECOND_TOGETHER):
-                # Hidden from LLVM, which would keep the addresses of all words in registers from the first loads on.
-                again = self._words(self.code.ptx.here(number), k, together, at_once)
-                words = list(islice(again, _SECOND_TOGETHER))
-                made = [whole(one, held[k + at]) for at, one in enumerate(words)]
-                for one, value in zip(words, made, strict=True):
-                    self.code.ptx.store_component(self._address(one), value)
+            words = list(self._words(number, together, at_once))
+            held = [load(one) for one in words]
+            for one, loads in zip(words, held, strict=True):
+                self.code.ptx.store_component(self._address(one), whole(one, loads))
             return [w.add(number, word(together * at_once))]
 
         w.repeat([word(0)], lambda values: w.compare("slt", values[0], word(self.turns * panels)), body)
         return []
 
-    def _words(self, number: Val, skipped: int, count: int, panels: int) -> Iterator[LineWord]:
-        """So many words of each of some panels from a turn of a number on, but for the first ones."""
+    def _words(self, number: Val, count: int, panels: int) -> Iterator[LineWord]:
+        """So many words of each of some panels from a turn of a number on."""
         w = self.code.w
         panel = w.binary("udiv", number, word(self.turns))
         turn = w.sub(number, w.mul(panel, word(self.turns)))
         for k in range(panels):
-            before = max(0, skipped - k * count)
-            if before < count:
-                yield from self._in_panel(w.add(panel, word(k)), w.add(turn, word(before)), count - before)
+            yield from self._in_panel(w.add(panel, word(k)), turn, count)
 
     def _in_panel(self, panel: Val, turn: Val, count: int) -> Iterator[LineWord]:
         w, tile = self.code.w, self.tile
