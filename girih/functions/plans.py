@@ -151,7 +151,10 @@ class ArrayFunction:
         `out` has an array, or as many arrays, to be written, or None. Raises `LaunchError`.
         """
         key = self._key(arguments, options, out, target)
-        quick = None if key is None else _QUICK.get(key)
+        try:
+            quick = None if key is None else _QUICK.get(key)
+        except TypeError:  # An option that has no hash is no option of any function: it is refused below.
+            quick = None
         if quick is not None:
             try:
                 if out is None:
