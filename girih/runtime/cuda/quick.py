@@ -46,7 +46,7 @@ from girih.runtime.cuda.device import LoadedKernel
 from girih.runtime.cuda.driver import CudaFault, call
 from girih.runtime.cuda.plans.exchange import EXPORT, TABLE, exchange_table
 from girih.runtime.cuda.plans.parameters import PARAMETER_NUMBERS, ParameterWords, is_simple
-from girih.runtime.cuda.streams import LaunchStream, stream_library, stream_teller
+from girih.runtime.cuda.streams import LaunchStream, stream_function, stream_library, stream_teller
 from girih.runtime.cuda.variant import MOST_X, MOST_YZ, Grid, fits_cuda
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ MEMBERS = 64
 _SYMBOL, _ENTRY = "girih_cuda_call", "girih_cuda_kernel"
 _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
-    "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_ASK_STREAM", "P_LAUNCH", "P_GET_CURRENT",
-    "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_STAYING", "P_STAYING_BYTES", "P_MOST_CTAS",
-    "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
+    "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_STREAM_NOW", "P_ASK_STREAM", "P_LAUNCH",
+    "P_GET_CURRENT", "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_STAYING", "P_STAYING_BYTES",
+    "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -199,7 +199,8 @@ class QuickCalls:
         listed = [
             launch.loaded.handle, stream.device.context, stream.handle, stream.device.number, stream.watch_address,
             kernel.threads, kernel.packed, launch.shared_bytes, int(words.ctypes.data), words.nbytes,
-            len(pointers), ctypes.addressof(pointers), stream_of, id(teller), *functions,
+            len(pointers), ctypes.addressof(pointers), stream_of, stream_function(stream.device.number, arrays),
+            id(teller), *functions,
             *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, ctypes.addressof(staying),
             ctypes.sizeof(staying), self._most_ctas(launch), replace_address, len(launch.made),
             ctypes.addressof(maps), len(self._specs), *told.words,

@@ -18,7 +18,7 @@ from dataclasses import field
 from threading import Lock
 from typing import Any
 
-from girih.arguments.devices import PlacedArray
+from girih.arguments.devices import PlacedArray, in_capsule
 from girih.back.llvm.lower.launch.record import RECORD_GRID
 from girih.diagnostics import Finding, KernelError, plural, warn_user
 from girih.ir.core import Function
@@ -59,6 +59,21 @@ def stream_teller(number: int, arrays: Iterable[object]) -> Callable[[], int]:
         current = cupy.cuda.get_current_stream
         return lambda: int(current(number).ptr)
     return lambda: _torch_stream(number)
+
+
+def stream_function(number: int, arrays: Iterable[object]) -> int:
+    """The address of a C function without arguments that tells the same without Python; 0 where there is none.
+
+    It is CuPy's, which it exports to its own modules; no promise says that it stays, so it must tell the same now.
+    """
+    arrays = list(arrays)
+    if stream_library(arrays) != "cupy":
+        return 0
+    exported = getattr(sys.modules.get("cupy_backends.cuda.stream"), "__pyx_capi__", {})
+    address = in_capsule(exported.get("get_current_stream_ptr"), b"intptr_t (void)") or 0
+    if not address or ctypes.PYFUNCTYPE(ctypes.c_ssize_t)(address)() != stream_teller(number, arrays)():
+        return 0
+    return address
 
 
 def _torch_stream(number: int) -> int:

@@ -71,21 +71,22 @@ class ByDlpack(GpuMemory):
             tensor.strides = ctypes.cast(steps, ctypes.POINTER(ctypes.c_int64))
         self.held: Any = (sizes, steps, tensor)
         if not self.versioned:
-            return _capsule(tensor, b"dltensor")
+            return capsule_of(ctypes.addressof(tensor), b"dltensor")
         whole = devices._Versioned()
         whole.major, whole.minor, whole.flags, whole.tensor = 1, 0, int(self.read_only), tensor
         self.held = (*self.held, whole)
-        return _capsule(whole, b"dltensor_versioned")
+        return capsule_of(ctypes.addressof(whole), b"dltensor_versioned")
 
     def _code(self) -> int:
         special = {ml_dtypes.bfloat16: 4, ml_dtypes.float8_e4m3fn: 10, ml_dtypes.float8_e5m2: 12}
         return special.get(self.dtype.type) or CODES[self.dtype.kind]
 
 
-def _capsule(content: ctypes.Structure, name: bytes) -> object:
+def capsule_of(address: int, name: bytes) -> object:
+    """A capsule with an address, for whose memory or function it does nothing."""
     make = ctypes.pythonapi.PyCapsule_New
     make.argtypes, make.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
-    made: object = make(ctypes.addressof(content), name, None)
+    made: object = make(address, name, None)
     return made
 
 
@@ -218,5 +219,5 @@ def give_table(fake: FakeDriver, torch: Any, *, major: int = 1) -> list[object]:
     table.tell, table.stream_of, *addresses = (ctypes.cast(one, ctypes.c_void_p).value or 0 for one in held)
     fake.addresses = dict(zip(("cuCtxGetCurrent", "cuLaunchKernel"), addresses, strict=True))
     vars(torch)["Tensor"] = Tensor
-    Exchanged.__dlpack_c_exchange_api__ = _capsule(table, b"dlpack_exchange_api")  # type: ignore[attr-defined]
+    Exchanged.__dlpack_c_exchange_api__ = capsule_of(ctypes.addressof(table), b"dlpack_exchange_api")  # type: ignore[attr-defined]
     return [*held, table]

@@ -22,7 +22,7 @@ from girih.runtime.cuda import device, memory, quick
 from girih.runtime.cuda.executor import CudaExecutor
 from girih.runtime.cuda.kernel import CudaKernel
 from girih.runtime.cuda.plans import parameters
-from tests.runtime.cuda.arrays import ByDlpack, Exchanged, TorchType, give_table, torch_module
+from tests.runtime.cuda.arrays import ByDlpack, Exchanged, TorchType, capsule_of, give_table, torch_module
 from tests.runtime.cuda.fake import CUresult, FakeDriver
 from tests.runtime.cuda.test_cuda_launch import COPY, GROUPS, SCALE, kernel
 
@@ -508,6 +508,33 @@ def test_an_array_of_cupy_is_known_again(counted: Counted, monkeypatch: pytest.M
     del b
     gc.collect()
     assert identity not in weakly_kept(launch) and 0 in weakly_kept(launch)
+
+
+@pytest.mark.parametrize("told", [0, 1])
+def test_cupy_tells_its_stream_in_c(counted: Counted, told: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of CuPy's modules is called where it tells what CuPy tells Python, as it does not if `told` is 1."""
+    handle, python = counted.fake.stream(), list[int]()
+
+    def current(number: int) -> SimpleNamespace:
+        python.append(number)
+        return SimpleNamespace(ptr=handle)
+
+    function = ctypes.PYFUNCTYPE(ctypes.c_ssize_t)(lambda: handle + told)
+    exported = {
+        "get_current_stream_ptr": capsule_of(ctypes.cast(function, ctypes.c_void_p).value or 0, b"intptr_t (void)")
+    }
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(get_current_stream=current)))
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.stream", SimpleNamespace(__pyx_capi__=exported))
+    launch, before = kernel(COPY), 0
+    a, b = _Versioned(counted.fake, np.arange(32, dtype=np.int32)), counted_out(counted, _Versioned)
+    for number in range(6):
+        before = len(python)
+        launch(a, b)
+        assert number < 2 or len(python) - before == told
+    assert counted.by_python == 2 and {where for *_, where in counted.fake.launches} == {handle}
+    handle = counted.fake.stream()
+    launch(a, b)
+    assert counted.by_python == 3 and counted.fake.launches[-1][2] == handle
 
 
 def weakly_kept(launch: girih.Kernel) -> list[int]:

@@ -191,7 +191,16 @@ entry:
   %stream = load ptr, ptr %stream_at
   %watch = load ptr, ptr %watch_at
   %has_table = icmp ne ptr %function, null
-  br i1 %has_table, label %by_table, label %by_python
+  br i1 %has_table, label %by_table, label %without_table
+without_table:
+  %now_at = getelementptr i8, ptr %plan, i64 ${P_STREAM_NOW}
+  %now = load ptr, ptr %now_at
+  %has_function = icmp ne ptr %now, null
+  br i1 %has_function, label %by_function, label %by_python
+by_function:
+  %told_now = call i64 %now()
+  store i64 %told_now, ptr %stream_out
+  br label %compare
 by_table:
   %result = call i32 %function(i32 ${CUDA}, i32 %device, ptr %stream_out)
   %told = icmp eq i32 %result, 0
