@@ -254,12 +254,13 @@ def _accept(spec: ParameterSpec, value: object, place: ArgumentPlace, report: Ar
 
 
 def _accept_memref(
-    spec: ParameterSpec, type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport
-) -> Claim | None:
+    spec: ParameterSpec, type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport,
+    right: Claim | None = None,
+) -> Claim | None:  # fmt: skip
     value, marked = _unwrap(value, False)
     if value is None:
         return null_claim(type, place)
-    claim = claim_array(type, value, place, report, written=spec.written)
+    claim = claim_array(type, value, place, report, written=spec.written, right=right)
     if claim is None:
         return None
     claim.uninitialized = marked
@@ -308,11 +309,17 @@ def _accept_group(
     said = group_shapes(type, shapes, len(value), place, report)
     if moved is None or said is None:
         return None
-    members = [
-        _accept_member(spec, type.memref, member, moved, shape, place.member(number), report, marked=marked)
-        for number, (member, shape) in enumerate(zip(value, said, strict=True))
-    ]
-    return GroupClaim([claim for claim in members if claim is not None], False, len(value))
+    members: list[Claim] = []
+    right: Claim | None = None
+    for number, (member, shape) in enumerate(zip(value, said, strict=True)):
+        problems = len(report.diagnostics)
+        claim = _accept_member(
+            spec, type.memref, member, moved, shape, place.member(number), report, marked=marked, right=right
+        )
+        if claim is not None:
+            members.append(claim)
+            right = claim if len(report.diagnostics) == problems else right
+    return GroupClaim(members, False, len(value))
 
 
 def _accept_member(
@@ -325,15 +332,17 @@ def _accept_member(
     report: ArgumentReport,
     *,
     marked: bool,
+    right: Claim | None,
 ) -> Claim | None:
-    """The memref in a member of a group: the whole member without an offset and a shape."""
+    """The memref in a member of a group: the whole member without an offset and a shape; `right` is another's."""
     value, marked = _unwrap(value, marked)
     if value is not None and (offset or shape is not None):
+        right = None
         part = part_of_member(type, value, offset, shape, place, report)
         if part is None:
             return None
         value = part.T if place.order == "C" else part
-    return _accept_memref(spec, type, Uninitialized(value) if marked else value, place, report)
+    return _accept_memref(spec, type, Uninitialized(value) if marked else value, place, report, right)
 
 
 def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -> None:

@@ -24,14 +24,21 @@ from girih.ir.types import Extent, MemRef, packed_strides
 
 
 def claim_array(
-    type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool
-) -> Claim | None:
-    """The array as the type addresses it; None where it cannot, after everything that is wrong was reported."""
+    type: MemRef, value: object, place: ArgumentPlace, report: ArgumentReport, *, written: bool,
+    right: Claim | None = None,
+) -> Claim | None:  # fmt: skip
+    """The array as the type addresses it; None where it cannot, after everything that is wrong was reported.
+
+    `right` was accepted for the same type: an array of the same dtype, shape and strides is right too, where it lies at
+    a multiple of its elements' alignment.
+    """
     given = as_array(value, place, report, DTYPES[type.element])
     if given is None:
         return None
     array = given.T if place.order == "C" else given
     dtype = DTYPES[type.element]
+    if right is not None and _is_alike(array, right.array) and address(array) % dtype.alignment == 0:
+        return Claim(place, dtype, array, right.shape, right.strides, written, False)
     addressable = check_dtype(type, array, place, report)
     if written and not array.flags.writeable:
         hint = "pass memory that may be changed: no broadcast view, no read-only buffer"
@@ -47,6 +54,16 @@ def claim_array(
         hint = f"let the array start at a multiple of {dtype.alignment} bytes in its buffer"
         report.add("bind.alignment", place, f"its data does not start at a multiple of {dtype.alignment} bytes", hint)
     return Claim(place, dtype, array, array.shape, effective_strides(type, array), written, False)
+
+
+def _is_alike(array: NDArray[Any], right: NDArray[Any] | None) -> bool:
+    return (
+        right is not None
+        and array.dtype == right.dtype
+        and array.shape == right.shape
+        and array.strides == right.strides
+        and array.flags.writeable == right.flags.writeable
+    )
 
 
 def null_claim(type: MemRef, place: ArgumentPlace) -> Claim:

@@ -6,7 +6,7 @@ Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypeVar
 
 from girih.diagnostics import Diagnostic, InternalError
@@ -72,7 +72,8 @@ class ArgumentPlace:
 
     def member(self, index: int) -> ArgumentPlace:
         """The place of one member of a group argument."""
-        return replace(self, name=f"{self.name}[{index}]")
+        name = f"{self.name}[{index}]"
+        return ArgumentPlace(name, self.position, self.span, self.order, self.order_in_text)
 
     def turned(self, values: Sequence[Entry]) -> tuple[Entry, ...]:
         """The values of modes in the order of axes; and those of axes in the order of modes."""

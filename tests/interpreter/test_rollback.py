@@ -86,6 +86,21 @@ def test_members_of_a_group_roll_back() -> None:
     assert [m[1:].tobytes() for m in members] == [b[4:] for b in before]
 
 
+def test_each_member_is_checked_though_others_are_like_it() -> None:
+    """After a member that is right: one at an odd address, read-only, of another type, shape or strides, and None."""
+    right, odd, fixed = fortran(4), np.zeros(17, np.uint8)[1:].view(np.float32), fortran(4)
+    fixed.flags.writeable = False
+    wrong = (odd, fixed, fortran(4).astype(np.float64), fortran(5), fortran(8)[::2])
+    launched = kernel("%G: group<memref<f32x4>x?>", "%m = load %G[%c0] : memref<f32x4>\nstore %one, %m[%c0]\n")
+    with pytest.raises(girih.LaunchError) as caught:
+        launched([right, None, right, *wrong, right])
+    found = [(d.code, d.message.partition(":")[0]) for d in caught.value.diagnostics]
+    codes = ("bind.alignment", "bind.read_only", "bind.dtype", "bind.shape", "bind.stride")
+    assert found == [(code, f"argument 1, %G[{number}]") for number, code in enumerate(codes, 3)]
+    launched([right, None, fortran(4)])
+    assert right[0] == 1
+
+
 def test_overlapping_arrays_roll_back_and_share() -> None:
     room = fortran(12)
     before = room.tobytes()
