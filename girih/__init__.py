@@ -18,6 +18,9 @@ _HOME = {
     "Kernel": "girih.api",
     "Launch": "girih.api",
     "Program": "girih.api",
+    "kernel": "girih.decorated",
+    "PythonKernel": "girih.decorated",
+    "VariantWarning": "girih.decorated",
     "Buffer": "girih.runtime.spirv.buffer",
     "Group": "girih.arguments.arrays",
     "uninitialized": "girih.arguments.arrays",
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from girih import torch as torch
     from girih.api import Kernel, Launch, Program, load, loads
     from girih.arguments.arrays import Group, Uninitialized, uninitialized
+    from girih.decorated import PythonKernel, VariantWarning, kernel
     from girih.diagnostics import (
         CompileError,
         Diagnostic,
@@ -84,12 +88,15 @@ __all__ = [
     "LaunchError",
     "MemoryAccess",
     "Program",
+    "PythonKernel",
     "Source",
     "Span",
     "Uninitialized",
+    "VariantWarning",
     "check",
     "explore",
     "functions",
+    "kernel",
     "kernels",
     "load",
     "loads",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
@@ -50,13 +50,18 @@ def analyze(
 ) -> tuple[Module, list[Diagnostic]]:
     """The module that could be read of a source, and every error and warning in source order; `limits` of a target."""
     module, problems = parse_text(source, TILE_LANGUAGE, definitions)
-    problems += check_module(module, limits)
+    return module, judged(module, problems, limits)
+
+
+def judged(module: Module, known: Sequence[Diagnostic] = (), limits: DeviceLimits | None = None) -> list[Diagnostic]:
+    """The errors and warnings of a module in source order, with those that were known before; `limits` of a target."""
+    problems = [*known, *check_module(module, limits)]
     wrong = sorted(problem.span.start for problem in errors(problems))
     with recursion_room():
         for function in module.functions:
             if bisect_left(wrong, function.span.start) == bisect_right(wrong, function.body.span.end):
                 problems += _divergences(function, limits)
-    return module, sorted(problems, key=lambda d: (d.span.start, d.span.end))
+    return sorted(problems, key=lambda d: (d.span.start, d.span.end))
 
 
 def _divergences(function: Function, limits: DeviceLimits | None) -> list[Diagnostic]:

@@ -107,7 +107,8 @@ def _node_of(function: types.FunctionType, tree: ast.Module, shift: int) -> Func
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if code.co_name == "<lambda>":
         lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _parameters(n) == names]
-        first = next((p for p in code.co_positions() if p[0] is not None and p[2] is not None), None)
+        # Where a code begins, an instruction of no width stands at the start of the line.
+        first = next((p for p in code.co_positions() if p[0] is not None and None is not p[2] != p[3]), None)
         here = [n for n in lambdas if len(lambdas) == 1 or (first is not None and _contains(n.body, first, shift))]
         return here[0] if len(here) == 1 else None
     for node in ast.walk(tree):

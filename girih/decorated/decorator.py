@@ -1,0 +1,89 @@
+"""`girih.kernel`: the decorator that makes a kernel of a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+from girih.decorated.definition import defined
+from girih.decorated.python_kernel import PythonKernel
+from girih.decorated.results import Rule
+from girih.decorated.variants import MOST_VARIANTS
+from girih.diagnostics import nearest
+from girih.front.python.facts import KernelOptions
+from girih.ir.hints import MACHINE_HINTS
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> PythonKernel: ...
+@overload
+def kernel(
+    *,
+    grid: Callable[..., object] | None = None,
+    target: str | None = None,
+    out: Mapping[str, Rule] | str | None = None,
+    definitions: Mapping[str, object] | None = None,
+    subgroup_size: int | None = None,
+    work_group_size: tuple[int, ...] | None = None,
+    allow: Sequence[str] = (),
+    checks: str | None = None,
+    most_variants: int = MOST_VARIANTS,
+    **hints: Mapping[str, object],
+) -> Callable[[Callable[..., Any]], PythonKernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    grid: Callable[..., object] | None = None,
+    target: str | None = None,
+    out: Mapping[str, Rule] | str | None = None,
+    definitions: Mapping[str, object] | None = None,
+    subgroup_size: int | None = None,
+    work_group_size: tuple[int, ...] | None = None,
+    allow: Sequence[str] = (),
+    checks: str | None = None,
+    most_variants: int = MOST_VARIANTS,
+    **hints: Mapping[str, object],
+) -> PythonKernel | Callable[[Callable[..., Any]], PythonKernel]:
+    """A function as a kernel: `@girih.kernel`, or `@girih.kernel(grid=lambda X: gl.cdiv(X.shape[0], 256))`.
+
+    The function is read from its text and never called; its parameters are annotated by types of `girih.language`.
+
+    - `grid`: the number of work-groups along x, y and z, from 1 to 3 numbers, as a lambda of parameters.
+    - `target`: as for `girih.load`; without it the arrays of a call decide: `cuda` for arrays on a CUDA device,
+      for arrays of the host what `GIRIH_TARGET` says, otherwise `cpu`.
+    - `out`: results that `kernel.out(...)` allocates: a mapping from parameters to their shapes, each the name of an
+      array of the same shape, a lambda of parameters, or sizes.
+    - `definitions`: values of parameters that are `gl.constant`, in place of their defaults.
+    - `subgroup_size`, `work_group_size`, `allow`, and hints such as `hopper={"stages": 4}`: attributes of the function.
+    - `checks`: how much compiled code checks, `bounds` or `off`, as for `girih.load`.
+    - `most_variants`: so many variants are kept; a warning says when it is exceeded.
+
+    Raises `CompileError` where the function's text cannot be had or a parameter says no type, `ValueError` and
+    `TypeError` for wrong options.
+    """
+    machines = tuple((name, tuple(_hints(name, given).items())) for name, given in hints.items())
+    options = KernelOptions(grid, subgroup_size, work_group_size and tuple(work_group_size), tuple(allow), machines)
+    settings = {} if checks is None else {"checks": checks}
+
+    def decorate(plain: Callable[..., Any]) -> PythonKernel:
+        return PythonKernel(defined(plain, options, target, settings, out, definitions or {}, most_variants))
+
+    return decorate if function is None else decorate(function)
+
+
+def _hints(machine: str, given: object) -> Mapping[str, object]:
+    """The hints for a machine. Raises `TypeError` for a name that is no machine's, nor an option's."""
+    if machine not in MACHINE_HINTS:
+        names = (*_OPTIONS, *MACHINE_HINTS)
+        close = nearest(machine, names)
+        raise TypeError(f"girih.kernel has no option {machine!r}; "
+                        f"{f'did you mean {close!r}?' if close else 'it has ' + ', '.join(names)}")  # fmt: skip
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{machine} takes a mapping from hints to values, {{'stages': 4}}; got {given!r}")
+    return given
+
+
+_OPTIONS = (
+    "grid", "target", "out", "definitions", "subgroup_size", "work_group_size", "allow", "checks", "most_variants",
+)  # fmt: skip

@@ -1,0 +1,246 @@
+"""A kernel in Python as it was defined: its function, its parameters, the options of its decorator, its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from inspect import Parameter
+from operator import itemgetter
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from girih.arguments.report import ArgumentReport
+from girih.decorated.arguments import in_order
+from girih.decorated.keys import Key, key_maker
+from girih.decorated.results import Rule, checked_rules
+from girih.decorated.seen import SeenArray
+from girih.decorated.specialise import Axes, Looked, Specialised, look, shown, specialised
+from girih.decorated.turning import turned
+from girih.decorated.variants import Variant, VariantKey, Variants
+from girih.decorated.watch import Watched, watched
+from girih.diagnostics import CompileError, LaunchError, errors, nearest
+from girih.front.python.facts import ConstantFacts, KernelOptions
+from girih.front.python.signature import Declared
+from girih.front.python.translate import KernelDefinition, read, translate
+from girih.lazy_dataclass import dataclass
+from girih.program import in_order as module_in_order
+from girih.program import judged
+from girih.runtime.targets import given_elsewhere, launch_options, resolve
+
+if TYPE_CHECKING:
+    from girih.api import Kernel
+    from girih.runtime.targets import ResolvedTarget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecoratedFunction:
+    """A kernel as it was defined, with everything about it that does not depend on a call.
+
+    `target` is None where the arrays of a call decide; `results` are the rules for shapes of arrays that `out`
+    allocates.
+    """
+
+    function: FunctionType
+    source: KernelDefinition
+    parameters: tuple[Declared, ...]
+    options: KernelOptions
+    target: str | None
+    settings: Mapping[str, str]
+    results: Mapping[str, Rule]
+    variants: Variants
+    key: Callable[[Sequence[object]], Key | None]
+    runtime: tuple[int, ...]
+    """The numbers of the parameters that are no constants."""
+    defaults: tuple[tuple[str, object], ...]
+    """The names of the parameters with their defaults."""
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.source.name
+
+    @property
+    def signature(self) -> str:
+        """The name and the parameters as the function has them."""
+        return f"{self.name}({', '.join(map(shown, self.parameters))})"
+
+    def parameter(self, name: str) -> Declared:
+        """The parameter of a name."""
+        return next(p for p in self.parameters if p.name == name)
+
+    def in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
+        """One argument for each parameter. Raises `LaunchError`."""
+        ordered, used = list(arguments), 0
+        for name, default in self.defaults[len(arguments) :]:
+            if name in named:
+                ordered.append(named[name])
+                used += 1
+            elif default is Parameter.empty:
+                break
+            else:
+                ordered.append(default)
+        if used != len(named) or len(ordered) != len(self.defaults):
+            return self._in_order(self.parameters, arguments, named)
+        return tuple(ordered)
+
+    def _in_order(
+        self, parameters: Sequence[Declared], arguments: Sequence[object], named: Mapping[str, object]
+    ) -> tuple[object, ...]:
+        instead = {name: where for name in named if (where := given_elsewhere(name)) is not None}
+        head, signature = self.source.span, self.signature
+        return in_order(parameters, arguments, named, head=head, signature=signature, instead=instead)
+
+    def inputs(
+        self, arguments: Sequence[object], named: Mapping[str, object]
+    ) -> tuple[dict[str, object], dict[str, tuple[object, SeenArray]], Mapping[TypeVar, str]]:
+        """The arguments that are no results by name, the arrays among them, and what type variables stand for.
+
+        Raises `LaunchError`.
+        """
+        parameters = [p for p in self.parameters if p.name not in self.results]
+        values = self._in_order(parameters, arguments, named)
+        report = ArgumentReport()
+        arrays, variables = look(parameters, values, report)
+        if report.diagnostics:
+            raise LaunchError(report.diagnostics)
+        by_name = dict(zip((p.name for p in parameters), values, strict=True))
+        looked = {place.name: (by_name[place.name], array) for place, array in arrays if place.name in by_name}
+        return by_name, looked, variables
+
+    # --- variants --------------------------------------------------------------------------
+
+    def variant(self, arguments: Sequence[object]) -> tuple[Specialised, Variant]:
+        """The variant for one argument of each parameter, made if there is none. Raises what a launch raises."""
+        found = specialised(self.parameters, arguments, self.options, alone=self.target is None)
+        target = self._resolved(found.device)
+        outside = self.watched()
+        captured = tuple((f"{w.function}.{w.name}", _hashable(w.value)) for w in outside)
+        constants = [f.value for _, f in found.specialisation.parameters if isinstance(f, ConstantFacts)]
+        kinds = (*(_kind(value) for value in constants), *(type(w.value) for w in outside))
+        key = VariantKey(found.specialisation, target.name, found.order, captured, kinds)
+        return found, self.variants.obtained(key, lambda: self._made(key, target))
+
+    def _resolved(self, device: int | None) -> ResolvedTarget:
+        """The target for arrays on a device, None for the host. Raises `ValueError` for one that does not exist."""
+        wanted = self.target
+        if wanted is None and device is not None:
+            wanted = f"cuda:{device}" if device else "cuda"
+        return resolve(wanted, **self.settings)
+
+    def _made(self, key: VariantKey, target: ResolvedTarget) -> Variant:
+        """A new variant. Raises `CompileError`."""
+        from girih.api import program_of
+
+        module = translate(self.source, key.specialisation)
+        if key.order == "C":
+            module = module_in_order(module, "C")
+        problems = judged(module, (), target.row.limits)
+        if errors(problems):
+            raise CompileError(problems)
+        return Variant(key, program_of(module, target, problems)[module.functions[0].name], tuple(problems))
+
+    def watched(self) -> tuple[Watched, ...]:
+        """What the function, its helpers and its grid read from outside, as it is now."""
+        grid = self.options.grid
+        more = watched(grid) if isinstance(grid, FunctionType) else ()
+        return (*watched(self.function), *more)
+
+    # --- others ----------------------------------------------------------------------------
+
+    def check_options(self, given: Mapping[str, object]) -> None:
+        """Raise `TypeError` and `ValueError` for options of a launch that the target does not take."""
+        if self.target is not None:
+            launch_options(self._resolved(None).row, given)
+
+    def with_constants(self, constants: Mapping[str, object]) -> DecoratedFunction:
+        """The definition with other defaults of constants. Raises `ValueError`."""
+        parameters = with_defaults(self.parameters, constants, self.name)
+        return replace(self, parameters=parameters, defaults=tuple((p.name, p.default) for p in parameters))
+
+
+def with_defaults(parameters: Sequence[Declared], constants: Mapping[str, object], kernel: str) -> tuple[Declared, ...]:
+    """The parameters with other defaults of constants. Raises `ValueError` for a name that is none."""
+    known = [p.name for p in parameters if p.kind == "constant"]
+    for name in constants:
+        if name not in known:
+            close = nearest(name, known)
+            has = f"its constants are {', '.join(known)}" if known else "it has no constants"
+            raise ValueError(f"{kernel} has no constant {name!r}; {f'did you mean {close!r}?' if close else has}")
+    return tuple(replace(p, default=constants[p.name]) if p.name in constants else p for p in parameters)
+
+
+def defined(
+    function: object,
+    options: KernelOptions,
+    target: str | None,
+    settings: Mapping[str, str],
+    results: Mapping[str, Rule] | str | None,
+    constants: Mapping[str, object],
+    most: int,
+) -> DecoratedFunction:
+    """The definition of a kernel. Raises `CompileError` for a function that is none, `ValueError` for wrong options."""
+    source = read(function)
+    plain = source.text.function
+    assert isinstance(plain, FunctionType)
+    if target is not None:
+        resolve(target, **settings)
+    parameters = with_defaults(source.parameters, constants, source.name)
+    return DecoratedFunction(
+        plain,
+        source,
+        parameters,
+        options,
+        target,
+        settings,
+        checked_rules(results, parameters),
+        Variants(source.name, most),
+        key_maker(parameters),
+        tuple(number for number, p in enumerate(parameters) if p.kind != "constant"),
+        tuple((p.name, p.default) for p in parameters),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quick:
+    """What a call with a known key does: the kernel of its variant, and what makes its arguments of those of the call.
+
+    `take` is None where they are the same. It holds as long as what the function reads from outside is the same.
+    """
+
+    kernel: Kernel
+    take: Callable[[Sequence[Any]], Sequence[object]] | None
+    watched: tuple[Watched, ...]
+
+
+def taker(
+    runtime: tuple[int, ...], count: int, axes: Sequence[tuple[int, Axes]]
+) -> Callable[[Sequence[Any]], Sequence[object]] | None:
+    """What makes the arguments of a variant of those of a call; None where they are the same.
+
+    `runtime` has the numbers of parameters that are no constants, of `count` in all; `axes` those of arrays in another
+    order than F.
+    """
+    turn = dict(axes)
+    if turn:
+        return lambda given: [turned(given[n], turn[n]) if n in turn else given[n] for n in runtime]
+    if len(runtime) == count:
+        return None
+    if len(runtime) < 2:
+        return lambda given: [given[n] for n in runtime]
+    return itemgetter(*runtime)
+
+
+def _hashable(value: object) -> object:
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _kind(value: object) -> type:
+    """The type of a constant, with those of the entries of a tuple."""
+    return type(value)
+
+
+__all__ = ["DecoratedFunction", "Looked", "Quick", "defined", "taker", "with_defaults"]

@@ -1,0 +1,265 @@
+"""A Python function as a kernel, which is translated and compiled for the arguments of its calls.
+
+A call makes a variant of the kernel for the element types, the order of axes and the constants of its arguments, or
+takes the one that there is. What takes long is done once: later calls with such arguments only look up a small key.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import FunctionType, MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from girih.arguments.brackets import Grid, normalized_grid, shown_grid
+from girih.decorated.definition import DecoratedFunction, Quick, taker
+from girih.decorated.keys import Key
+from girih.decorated.results import Rule, allocated, element_of, shape_of
+from girih.decorated.variants import Variant, Variants
+from girih.diagnostics import LaunchError
+
+if TYPE_CHECKING:
+    from girih.addressing import TensorMap
+    from girih.api import Kernel, Launch
+
+_MOST_GRIDS = 64
+_MOST_KEYS = 256
+"""The numbers of grids and of keys that a kernel remembers."""
+
+Sizes = tuple[int, int, int]
+
+
+class PythonKernel:
+    """A kernel in Python, to be launched as `kernel(arguments)` on its own grid, or as `kernel[grid](arguments)`.
+
+    Arguments are given by position or by name, and may have defaults, as in Python. Arrays are NumPy's, those of torch,
+    CuPy or JAX, or anything with the buffer protocol or DLPack; they are used as they are, whatever the order of their
+    memory. `variants` are what the kernel became so far. A kernel never changes: `[grid]`, `options` and `define` give
+    another one, which shares the variants.
+    """
+
+    def __init__(
+        self,
+        definition: DecoratedFunction,
+        grid: Sizes | None = None,
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """The kernel of a definition, on a grid or on its own, with options of its launches."""
+        self._definition = definition
+        self._options = options
+        self._grid = grid
+        self._count = len(definition.parameters)
+        self._key = definition.key
+        self._quick: dict[Key, Quick] = {}
+        self._on_grids: dict[object, PythonKernel] = {}
+        functools.update_wrapper(self, definition.function)
+        definition.variants.forgetful.add(self)
+
+    def forget(self) -> None:
+        """Let go of the variants that calls were made of; the next calls look them up again."""
+        self._quick.clear()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        function = self._definition.function
+        return _found, (function.__module__, function.__qualname__, self._grid, dict(self._options))
+
+    # --- what it is ------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self._definition.name
+
+    @property
+    def function(self) -> FunctionType:
+        """The function as it was decorated."""
+        return self._definition.function
+
+    @property
+    def signature(self) -> str:
+        """The name and the parameters as the function has them: `scale(factor: gl.f32, A: gl.Matrix[gl.f32])`."""
+        return self._definition.signature
+
+    @property
+    def target(self) -> str | None:
+        """The name of the target that was asked for; None where the arrays of a call decide."""
+        return self._definition.target
+
+    @property
+    def grid(self) -> Sizes | None:
+        """The number of work-groups along x, y and z that was chosen; None for the kernel's own grid."""
+        return self._grid
+
+    @property
+    def variants(self) -> Variants:
+        """The variants that the kernel has at this time: a mapping from what they are specialised on."""
+        return self._definition.variants
+
+    def __repr__(self) -> str:
+        grid = "" if self._grid is None else f" on {shown_grid(self._grid)}"
+        options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
+        target = f" for {self.target}" if self.target else ""
+        return f"<girih kernel {self.signature}{target}{grid}{f' with {options}' if options else ''}>"
+
+    # --- other kernels ---------------------------------------------------------------------
+
+    def __getitem__(self, grid: Grid) -> PythonKernel:
+        """The kernel on a grid: the number of work-groups, an int or up to three, x first; missing ones are 1.
+
+        Raises `LaunchError` for anything but one to three integers from 0 to 2^31 - 1.
+        """
+        # Only plain integers are looked up: True and 1.0 would find 1.
+        plain = type(grid) is int or (type(grid) is tuple and all(type(size) is int for size in grid))
+        known = self._on_grids.get(grid) if plain else None
+        if known is None:
+            known = PythonKernel(self._definition, normalized_grid(grid), self._options)
+            if plain:
+                if len(self._on_grids) >= _MOST_GRIDS:
+                    self._on_grids.clear()
+                self._on_grids[grid] = known
+        return known
+
+    def options(self, **options: object) -> PythonKernel:
+        """The kernel with options of a launch, as for kernels of texts: `kernel.options(races=False)(arguments)`.
+
+        None is the default; options that are not named stay as they are. Raises `TypeError` for an option that the
+        target lacks and for a value of another type, and `ValueError` for a value out of range.
+        """
+        chosen = {name: value for name, value in {**self._options, **options}.items() if value is not None}
+        self._definition.check_options(chosen)
+        return PythonKernel(self._definition, self._grid, MappingProxyType(chosen))
+
+    def define(self, **constants: object) -> PythonKernel:
+        """The kernel whose parameters of these names, which are constants, have other defaults.
+
+        Raises `ValueError` for a name that is no constant of the kernel, and for a value that none can have.
+        """
+        return PythonKernel(self._definition.with_constants(constants), self._grid, self._options)
+
+    # --- calls -----------------------------------------------------------------------------
+
+    def __call__(self, /, *arguments: object, **named: object) -> None:
+        """Launch the kernel and wait for it; arrays are changed in place.
+
+        On arrays of a device alone the call returns at once, and `synchronize` waits. Raises `CompileError` for a
+        function that is in error or that the target refuses, `LaunchError` for wrong arguments, before anything runs,
+        and `KernelError` for what was found while it ran.
+        """
+        if named or len(arguments) != self._count:
+            arguments = self._definition.in_order(arguments, named)
+        key = self._key(arguments)
+        quick = None if key is None else self._quick.get(key)
+        if quick is None:
+            self._call(arguments, key)
+            return
+        for watched in quick.watched:
+            if not watched.same:
+                self._call(arguments, key)
+                return
+        try:
+            if quick.take is None:
+                quick.kernel(*arguments)
+            else:
+                quick.kernel(*quick.take(arguments))
+        except LaunchError:
+            self._call(arguments, key, refused=quick.kernel)
+
+    def _call(self, arguments: Sequence[object], key: Key | None, refused: Kernel | None = None) -> None:
+        """Launch the variant for arguments that were looked at; one that `refused` is asked again for its reasons."""
+        chosen = self._chosen(arguments)
+        if key is not None and refused is None:
+            if len(self._quick) >= _MOST_KEYS:
+                self._quick.clear()
+            self._quick[key] = chosen
+        take = chosen.take
+        chosen.kernel(*(arguments if take is None else take(arguments)))
+
+    def _chosen(self, arguments: Sequence[object]) -> Quick:
+        """The kernel of the variant for some arguments, with what turns these into its own. Raises `LaunchError`."""
+        found, variant = self._definition.variant(arguments)
+        kernel = variant.kernel
+        if self._options:
+            kernel = kernel.options(**self._options)
+        if self._grid is not None:
+            kernel = kernel[self._grid]
+        take = taker(self._definition.runtime, self._count, found.turned)
+        return Quick(kernel, take, self._definition.watched())
+
+    def _ready(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[Kernel, Sequence[object]]:
+        """The kernel of the variant for the arguments of a call, and its own arguments."""
+        ordered = self._definition.in_order(arguments, named)
+        chosen = self._chosen(ordered)
+        return chosen.kernel, ordered if chosen.take is None else chosen.take(ordered)
+
+    def variant(self, /, *arguments: object, **named: object) -> Variant:
+        """The variant that a launch with these arguments uses, translated and compiled now or before; nothing runs.
+
+        Raises what a launch raises before anything runs.
+        """
+        return self._definition.variant(self._definition.in_order(arguments, named))[1]
+
+    def grid_for(self, /, *arguments: object, **named: object) -> Sizes:
+        """The kernel's own grid for the arguments of a launch: work-groups along x, y and z; nothing runs.
+
+        It is (1, 1, 1) for a kernel that was given no grid. Raises what a launch raises before anything runs.
+        """
+        kernel, values = self._ready(arguments, named)
+        return kernel.grid_for(*values)
+
+    def tensor_maps(self, /, *arguments: object, **named: object) -> Mapping[str, TensorMap]:
+        """The tensor maps that a launch with these arguments would make of its arrays; nothing runs.
+
+        Raises what a launch raises before anything runs.
+        """
+        kernel, values = self._ready(arguments, named)
+        return kernel.tensor_maps(*values)
+
+    def bind(self, /, *arguments: object, **named: object) -> Launch:
+        """A launch as a value, of the variant for these arguments: `launch.run()`, `girih.explore(launch)`.
+
+        Raises what a launch raises before anything runs.
+        """
+        kernel, values = self._ready(arguments, named)
+        return kernel.bind(*values)
+
+    def synchronize(self) -> None:
+        """Wait until all launches on arrays of a device have ended. Raises `KernelError` for what they found."""
+        for variant in self.variants.values():
+            variant.kernel.synchronize()
+
+    def out(self, /, *arguments: object, **named: object) -> Any:
+        """New arrays for the results of a launch: those that `out` of the decorator names; a tuple if it names several.
+
+        The arguments are those that are no results. A result has the shape that its rule gives, its parameter's element
+        type, and library, device and order of the first array among the arguments; its elements are not set. Raises
+        `LaunchError` for wrong arguments, `TypeError` for a kernel without such results and for a rule that gives no
+        shape.
+        """
+        definition = self._definition
+        if not definition.results:
+            raise TypeError(f"{self.name} names no results: @girih.kernel(out={{'Y': 'X'}}) has Y in the shape of X")
+        made = [self._result(name, rule, arguments, named) for name, rule in definition.results.items()]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _result(self, name: str, rule: Rule, arguments: tuple[object, ...], named: Mapping[str, object]) -> Any:
+        values, looked, variables = self._definition.inputs(arguments, named)
+        parameter = self._definition.parameter(name)
+        example = next(iter(looked.values()), None)
+        if example is None:
+            raise TypeError(f"{self.name} has no array among its arguments that {name} could be like")
+        value, array = example
+        shape = shape_of(rule, values)
+        if len(shape) != parameter.rank:
+            raise TypeError(f"the shape of {name} is {shape}, but {name} has {parameter.rank} axes")
+        return allocated(shape, element_of(parameter, variables, array), value, array.order)
+
+
+def _found(module: str, name: str, grid: Sizes | None, options: Mapping[str, object]) -> PythonKernel:
+    """The kernel of a name in a module, on a grid, with options. Raises `AttributeError` where there is none."""
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert isinstance(found, PythonKernel)
+    kernel: PythonKernel = found.options(**options) if options else found
+    return kernel if grid is None else kernel[grid]

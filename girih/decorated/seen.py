@@ -1,0 +1,122 @@
+"""What is seen of an array without touching its elements: its type, shape, strides and device, whosever array it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from girih.arguments.arrays import Uninitialized
+from girih.arguments.devices import CUDA, FOREIGN_ERRORS, device_of
+from girih.arguments.report import ArgumentPlace, ArgumentReport
+from girih.arguments.scalars import DTYPES
+from girih.arguments.views import as_array
+from girih.ir.types import INDEX
+from girih.lazy_dataclass import dataclass
+
+ELEMENTS: dict[str, str] = {str(dtype): str(type) for type, dtype in DTYPES.items() if type != INDEX}
+"""The element types by the names that NumPy gives their dtypes; 64-bit integers are `i64`, and count as `index` too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenArray:
+    """An array: the name of its dtype, its sizes and its strides in elements, by axes.
+
+    `device` is the number of the CUDA device that it is on, None on the host. A stride that is no whole number of
+    elements is None.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int | None, ...]
+    device: int | None = None
+
+    @property
+    def significant(self) -> list[int]:
+        """The axes whose strides matter: more than one element along them, in an array that has elements."""
+        return [] if 0 in self.shape else [axis for axis, size in enumerate(self.shape) if size > 1]
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes from the one whose elements lie closest together; what is open is as in order C.
+
+        Axes whose strides do not matter stay between their neighbours, so that an array that is in order C, or in
+        order F, is so in all axes.
+        """
+        backwards = tuple(reversed(range(len(self.shape))))
+        matter = self.significant
+        strides = {axis: abs(self.strides[axis] or 0) for axis in matter}
+        for order in (backwards, backwards[::-1]):
+            steps = [strides[axis] for axis in order if axis in strides]
+            if steps == sorted(steps):
+                return order
+        sorted_axes = iter(sorted(matter, key=lambda axis: (strides[axis], -axis)))
+        return tuple(next(sorted_axes) if axis in strides else axis for axis in backwards)
+
+    @property
+    def unit(self) -> bool:
+        """Whether elements lie side by side along the first axis of `order`, as far as that matters."""
+        first = self.order[0] if self.shape else None
+        return first is None or first not in self.significant or self.strides[first] == 1
+
+    def __str__(self) -> str:
+        strides = ", ".join("?" if stride is None else str(stride) for stride in self.strides)
+        comma = "," if len(self.strides) == 1 else ""
+        return f"{self.dtype} array of shape {self.shape}, strides ({strides}{comma})"
+
+
+def seen(value: object, place: ArgumentPlace, report: ArgumentReport) -> SeenArray | None:
+    """What is seen of an array; None after a problem was reported."""
+    while isinstance(value, Uninitialized):
+        value = value.array
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        return _of_numpy(value, None)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(value, place, report)
+    device = device_of(value)
+    if device is not None and device[0] == CUDA:
+        return _of_device(value, device[1], place, report)
+    array = as_array(value, place, report)
+    return None if array is None else _of_numpy(array, None)
+
+
+def _of_numpy(array: Any, device: int | None) -> SeenArray:
+    return SeenArray(str(array.dtype), array.shape, _whole(array.strides, array.itemsize), device)
+
+
+def _whole(strides: tuple[int, ...], itemsize: int) -> tuple[int | None, ...]:
+    return tuple(None if not itemsize or stride % itemsize else stride // itemsize for stride in strides)
+
+
+def _of_torch(tensor: Any, place: ArgumentPlace, report: ArgumentReport) -> SeenArray | None:
+    kind = tensor.device.type
+    if kind not in ("cpu", "cuda"):
+        report.add("bind.device", place, f"Tensor lies on {tensor.device}", "move it to the CPU, or to a CUDA device")
+        return None
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    number = None if kind == "cpu" else int(tensor.device.index or 0)
+    return SeenArray(dtype, tuple(tensor.shape), tuple(tensor.stride()), number)
+
+
+def _of_device(value: Any, number: int, place: ArgumentPlace, report: ArgumentReport) -> SeenArray | None:
+    """An array of CuPy or JAX, or another one on a CUDA device."""
+    try:
+        shape, dtype = tuple(map(int, value.shape)), np.dtype(value.dtype)
+        strides = getattr(value, "strides", None)
+        if strides is None:
+            strides = _packed(shape, dtype.itemsize)
+        return SeenArray(str(dtype), shape, _whole(tuple(strides), dtype.itemsize), max(number, 0))
+    except FOREIGN_ERRORS as error:
+        report.add("bind.type", place, f"{type(value).__name__} does not say its shape and type: {error}")
+        return None
+
+
+def _packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
+    """The strides in bytes of an array in order C."""
+    strides = []
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
