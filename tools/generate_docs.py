@@ -33,7 +33,7 @@ from girih.ir.types import NUMBERS, PARTS, SCALARS, Boolean, Number, promotable
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from girih.rules.codes import Code
 from tools.markdown import table
-from tools.pages import bugs, coverage, kernels, litmus, profiles, spirv
+from tools.pages import bugs, coverage, kernels, litmus, profiles, spellings, spirv
 from tools.speed_pictures import pages as speed_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -183,6 +183,8 @@ def language_pages() -> dict[str, str]:
         found[f"docs/language/{group}.md"] = _page(title, mnemonics, [_instruction(m) for m in mnemonics])
     links = ", ".join(f"[`{pseudo}`]({FUNCTIONS}.md#{pseudo})" for pseudo in PSEUDO)
     index += [f"- [{FUNCTIONS_TITLE}]({FUNCTIONS}.md): {links}"]
+    index += ["- [Both spellings](python.md): every instruction as a text and as Python, and the words of Python"]
+    found[spellings.PAGE] = spellings.page(TITLES)
     found[f"docs/language/{FUNCTIONS}.md"] = _page(FUNCTIONS_TITLE, list(PSEUDO), [_pseudo(p) for p in PSEUDO])
     return {"docs/language/index.md": "\n".join(index) + "\n", **found}
 

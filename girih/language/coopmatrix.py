@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
 from girih.language.arith import MatrixScope, Use
-from girih.language.types import Array, Block, Number
+from girih.language.types import Array, Block, Number, i32
 from girih.language.words import outside, word
 
 E = TypeVar("E", bound=Number)
@@ -141,8 +141,28 @@ def transpose(x: V, dtype: type[Number] | None = None) -> V:
     outside("gl.transpose")
 
 
+@overload
+def apply(function: Callable[[E], E], a: Block[E], /, *, index: Literal[False] = False) -> Block[E]: ...
+@overload
+def apply(function: Callable[[E, E], E], a: Block[E], b: Block[E], /, *, index: Literal[False] = False) -> Block[E]: ...
+@overload
+def apply(
+    function: Callable[[E, E, E], E], a: Block[E], b: Block[E], c: Block[E], /, *, index: Literal[False] = False
+) -> Block[E]: ...
+@overload
+def apply(function: Callable[[i32, i32, E], E], a: Block[E], /, *, index: Literal[True]) -> Block[E]: ...
+@overload
+def apply(
+    function: Callable[[i32, i32, E, E], E], a: Block[E], b: Block[E], /, *, index: Literal[True]
+) -> Block[E]: ...
+@overload
+def apply(
+    function: Callable[[i32, i32, E, E, E], E], a: Block[E], b: Block[E], c: Block[E], /, *, index: Literal[True]
+) -> Block[E]: ...
+@overload
+def apply(function: Callable[..., Any], /, *matrices: Block[E], index: bool = False) -> Block[E]: ...
 @word
-def apply(function: Callable[..., Any], *matrices: Block[E], index: bool = False) -> Block[E]:
+def apply(function: Callable[..., Any], /, *matrices: Block[E], index: bool = False) -> Block[E]:
     """The matrix of what a function makes of the components of matrices at each place (003 "Cooperative matrix apply").
 
     The function is a lambda or a function of one component of each matrix; with `index=True` the row and the column, of
@@ -154,7 +174,7 @@ def apply(function: Callable[..., Any], *matrices: Block[E], index: bool = False
 
 @word
 def combine(
-    function: Callable[[Any, Any], Any], matrix: Block[E], axis: int | None = None, shape: tuple[int, int] | None = None
+    function: Callable[[E, E], E], matrix: Block[E], axis: int | None = None, shape: tuple[int, int] | None = None
 ) -> Block[E]:
     """A matrix whose components are combinations of a row (`axis=1`), of a column (`axis=0`), or of all (`axis=None`).
 
@@ -166,7 +186,7 @@ def combine(
 
 
 @word
-def combine_2x2(function: Callable[[Any, Any], Any], matrix: Block[E]) -> Block[E]:
+def combine_2x2(function: Callable[[E, E], E], matrix: Block[E]) -> Block[E]:
     """A matrix of half the rows and columns, whose components combine 2 x 2 blocks (001 8.X "coopMatReduceNV")."""
     outside("gl.combine_2x2")
 

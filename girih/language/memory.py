@@ -13,6 +13,7 @@ from girih.language.types import Array, Block, Group, Number
 from girih.language.words import outside, word
 
 E = TypeVar("E", bound=Number)
+V = TypeVar("V", bound=Array[Any, Any])
 
 Order = Literal["C", "F"]
 """The order of axes: the last (C) or the first (F) has neighbours in memory, or varies fastest."""
@@ -83,6 +84,12 @@ def fuse(array: Array[E, Any], first: int, last: int, order: Order = "C") -> Arr
     that order, as far as these axes go.
     """
     outside("gl.fuse")
+
+
+@word
+def checked(array: V) -> V:
+    """The array, whose tiles may reach over its edge: components outside are 0 when loaded and left out when stored."""
+    outside("gl.checked")
 
 
 @overload

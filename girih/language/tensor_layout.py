@@ -6,12 +6,13 @@ Both are values; each method returns another one. Numbers may be known only at r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, SupportsIndex, TypeVar
+from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
-from girih.language.types import Array, Block, Number, i32
+from girih.language.types import Array, Block, Number, i32, index
 from girih.language.words import outside, word
 
 E = TypeVar("E", bound=Number)
+D = TypeVar("D", bound=Number)
 
 ClampMode = Literal["undefined", "constant", "clamp_to_edge", "repeat", "mirror_repeat"]
 """What a load gets outside of the tensor (000 3.X "Tensor Clamp Mode")."""
@@ -97,6 +98,58 @@ def tensor_view(dim: int, has_dimensions: bool = False, permutation: tuple[int, 
     outside("gl.tensor_view")
 
 
+@overload
+def load_tensor(
+    init: Block[E], array: Array[Any, Any], layout: TensorLayout, view: TensorView | None = None, *, offset: Any = 0
+) -> Block[E]: ...
+@overload
+def load_tensor(
+    init: Block[E],
+    array: Array[Any, Any],
+    layout: TensorLayout,
+    view: TensorView | None = None,
+    *,
+    offset: Any = 0,
+    decode: Callable[[Array[D, Any], index, index], E],
+    block_dtype: type[D],
+    block_shape: int | tuple[int, ...],
+) -> Block[E]: ...
+@overload
+def load_tensor(
+    init: Block[E],
+    array: Array[Any, Any],
+    layout: TensorLayout,
+    view: TensorView | None = None,
+    *,
+    offset: Any = 0,
+    decode: Callable[[Array[D, Any], index, index, index, index], E],
+    block_dtype: type[D],
+    block_shape: int | tuple[int, ...],
+) -> Block[E]: ...
+@overload
+def load_tensor(
+    init: Block[E],
+    array: Array[Any, Any],
+    layout: TensorLayout,
+    view: TensorView | None = None,
+    *,
+    offset: Any = 0,
+    decode: Callable[[Array[D, Any], index, index, index, index, index, index], E],
+    block_dtype: type[D],
+    block_shape: int | tuple[int, ...],
+) -> Block[E]: ...
+@overload
+def load_tensor(
+    init: Block[E],
+    array: Array[Any, Any],
+    layout: TensorLayout,
+    view: TensorView | None = None,
+    *,
+    offset: Any = 0,
+    decode: Callable[..., Any],
+    block_dtype: type[Number],
+    block_shape: int | tuple[int, ...],
+) -> Block[E]: ...
 @word
 def load_tensor(
     init: Block[E],

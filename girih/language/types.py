@@ -215,6 +215,11 @@ class Array(Generic[E, R]):
         """The sizes of the axes."""
         outside("a shape")
 
+    @property
+    def T(self) -> Self:
+        """The transpose, a view whose axes are those of the array in reverse."""
+        outside("a transpose")
+
     def __len__(self) -> int:
         outside("a length")
 
@@ -257,6 +262,11 @@ class Block(Generic[E]):
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         outside("a shape")
+
+    @property
+    def T(self) -> Block[E]:
+        """The transpose of an accumulator, a matrix_b (001 "coopMatTransposeNV")."""
+        outside("a transpose")
 
     def __add__(self, other: Block[E] | Array[E, Any] | E | complex) -> Block[E]:
         outside("a sum")

@@ -164,7 +164,7 @@ class Calls(Subscripts):
     ) -> Operand:
         lowering = self.words.get(name)
         if lowering is None:
-            self.fail("word", f"gl.{name} does not stand here", span, LOOPS.get(name))
+            self.fail("word", f"gl.{name} does not stand here", span, STATEMENT_WORDS.get(name))
         bound = self._bound(function, f"gl.{name}", operands, keywords, span)
         arguments: dict[str, Operand] = {}
         places: dict[str, Span] = {}
@@ -496,7 +496,7 @@ class Calls(Subscripts):
 
 Argument = tuple[Operand, Span]
 
-LOOPS = {
+STATEMENT_WORDS = {
     "foreach": "it stands in a loop: for i, j in gl.foreach(m, n)",
     "foreach_tile": "it stands in a loop: for (i, j), (m, n) in gl.foreach_tile(...)",
     "range": "it stands in a loop: for k in gl.range(n, unroll=4)",

@@ -12,7 +12,7 @@ from girih.front.python.emission import described, described_value
 from girih.front.python.expressions import Expressions
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import Index, Value
-from girih.ir.types import INDEX, CoopMatrix, GroupType
+from girih.ir.types import INDEX, CoopMatrix, GroupType, Use
 from girih.source import Span
 
 Linear = tuple[dict[str, int], int]
@@ -38,9 +38,13 @@ class Subscripts(Expressions):
         if node.attr == "T" and isinstance(owner, Memory | Part):
             memory = self.memory(owner, span)
             return Memory(memory.value, tuple(memory.rank - 1 - axis for axis in memory.axes), memory.checked)
-        hint = {"size": "multiply the entries of X.shape", "dtype": "its annotation says it"}.get(node.attr)
-        if node.attr == "T":
-            hint = "turn the view before it is loaded: X[i:i + 32, :].T"
+        if node.attr == "T" and isinstance(owner, Runtime) and isinstance(owner.type, CoopMatrix):
+            type = owner.type
+            turned = CoopMatrix(type.component, type.columns, type.rows, Use.B, type.scope)
+            (transposed,) = self.add("cooperative_matrix_transpose", turned, span=span, matrix=owner.value)
+            return Runtime(transposed)
+        hint = {"size": "multiply the entries of X.shape", "dtype": "its annotation says it",
+                "real": "write gl.real(z)", "imag": "write gl.imag(z)"}.get(node.attr)  # fmt: skip
         self.fail("attribute", f"{described(owner)} has no attribute `{node.attr}` in a kernel", span, hint)
 
     def _known_attribute(self, owner: object, name: str, span: Span) -> Operand:

@@ -8,7 +8,7 @@ from typing import Any
 from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
-from girih.front.python.operands import Memory, Operand, Runtime
+from girih.front.python.operands import Memory, Operand, Part, Runtime
 from girih.front.python.words.coopmatrix import CHECKED, place_of_matrix
 from girih.front.python.words.support import (
     NOTHING,
@@ -185,6 +185,15 @@ def fuse(call: Call) -> Operand:
                      first=begin, last=end)  # fmt: skip
     axes = tuple(axis for axis in memory.axes if axis == wanted[0] or axis not in wanted)
     return Memory(value, renumbered(axes), memory.checked)
+
+
+@lowers("checked")
+def checked_memory(call: Call) -> Operand:
+    """Memory whose tiles may reach over its edge."""
+    operand = call["array"]
+    if isinstance(operand, Part):
+        return replace(operand, memory=replace(operand.memory, checked=True))
+    return replace(call.translator.memory(operand, call.span_of("array")), checked=True)
 
 
 # --- atomic accesses --------------------------------------------------------------------------

@@ -15,11 +15,7 @@ from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Oper
 from girih.front.python.scopes import LocalFunction
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import (
-    BOOL,
-    C32,
-    F32,
     I32,
-    INDEX,
     SCALARS,
     Boolean,
     CoopMatrix,
@@ -33,7 +29,7 @@ from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Unary
 from girih.source import Span
 
-Choice = TypeVar("Choice")
+Meaning = TypeVar("Meaning")
 
 NOTHING = Known(None)
 """What a call stands for that returns nothing."""
@@ -52,10 +48,6 @@ def one(values: tuple[Value, ...], *, natural: bool = False) -> Runtime:
     return Runtime(value, natural)
 
 
-_WITHOUT_A_PLACE = {bool: BOOL, int: INDEX, float: F32, complex: C32}
-"""The type of a literal where nothing decides."""
-
-
 # --- what is known ----------------------------------------------------------------------------
 
 
@@ -70,7 +62,7 @@ def integer(call: Call, parameter: str, least: int | None = None) -> int:
     return value
 
 
-def chosen(call: Call, parameter: str, choices: Mapping[str, Choice]) -> Choice:
+def chosen(call: Call, parameter: str, choices: Mapping[str, Meaning]) -> Meaning:
     """What one of some strings stands for."""
     t, span = call.translator, call.span_of(parameter)
     value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
@@ -172,10 +164,9 @@ def number(call: Call, parameter: str, type: Type | None = None) -> Value:
 
 def number_of(t: Translator, operand: Operand, span: Span, type: Type | None = None) -> Value:
     """A number; a literal takes the given type, or without one that of literals where nothing decides."""
-    if isinstance(operand, Runtime):
-        return operand.value
-    literal = operand.value if isinstance(operand, Known) else None
-    return t.value(operand, type or _WITHOUT_A_PLACE.get(literal.__class__, F32), span)
+    if isinstance(operand, Runtime) or type is None:
+        return t.materialised(operand, span).value
+    return t.value(operand, type, span)
 
 
 def computed(t: Translator, operand: Operand, span: Span) -> Operand:
