@@ -69,6 +69,7 @@ MACHINE_HINTS: Mapping[str, Mapping[str, Hint]] = MappingProxyType({
         "group": Hint(*_at_least_one(), "how many rows of work-groups are gone through together"),
         "persistent": Hint(*_boolean(), "whether a work-group of the machine executes several of the grid"),
         "producer_registers": Hint(*_between(24, 256, 8), "registers that each work-item that only copies keeps"),
+        "resident": Hint(*_between(1, 32), "how many work-groups a multiprocessor should have room for at a time"),
         "consumers": Hint(*_between(1, 7), "how many groups of 128 work-items compute"),
     }),
 })  # fmt: skip

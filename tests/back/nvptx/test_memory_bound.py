@@ -349,3 +349,73 @@ def test_a_subgroup_takes_one_version_of_a_loop_in_which_it_meets() -> None:
     with pytest.raises(Failed) as raised:
         kernel((1, 1, 1), x, y, 110)
     assert raised.value.code == "run.out_of_bounds"
+
+
+ROWS = """
+func @rows(%X: memref<f32x?x?> {alignment=16, stride_gcd=[1, 4]}, %Y: memref<f32x?>)
+        attributes {subgroup_size=32, work_group_size=[32, 1] HINT} {
+    %zero = constant 0 : index
+    %four = constant 4 : index
+    %lanes = constant 32 : index
+    %none = constant 0.0 : f32
+    %rows = size %X[1] : index
+    parallel {
+        %lane = subgroup_local_id : i32
+        %own = cast %lane : index
+        %begin = mul %own, %four : index
+        %sum = for %row = %zero, %rows init (%s=%none) -> (f32) {
+            %part = for %k = %zero, %four init (%p=%none) -> (f32) {
+                %i = add %begin, %k : index
+                %x = load %X[%i, %row] : f32
+                %next = add %p, %x : f32
+                yield (%next)
+            }
+            %more = add %s, %part : f32
+            yield (%more)
+        } UNROLL
+        store %sum, %Y[%own]
+    }
+}
+"""
+
+
+def _rows(hint: str = "", unroll: str = "", checks: bool = False) -> PtxMachineKernel:
+    return PtxMachineKernel(_function(ROWS.replace("HINT", hint).replace("UNROLL", unroll)), checks=checks)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 18])
+@pytest.mark.parametrize("unroll", ["", "attributes {unroll=2}", "attributes {unroll=false}", "attributes {unroll=-3}"])
+def test_neighbours_that_a_work_item_loads_one_after_the_other(rows: int, unroll: str) -> None:
+    x, y = _aligned(128 * max(rows, 1), np.float32).reshape(128, -1, order="F")[:, :rows], np.ones(32, np.float32)
+    x[:] = np.random.default_rng(rows).integers(-9, 9, x.shape)
+    for checks in (True, False):
+        _rows(unroll=unroll, checks=checks)((1, 1, 1), x, y)
+        np.testing.assert_array_equal(y, x.reshape(32, 4, rows).sum((1, 2)))
+
+
+def test_neighbours_are_loaded_at_once_and_several_rows_are_under_way() -> None:
+    """The loop over neighbours is written out, so that the one around it has no loop in it."""
+
+    def loads(unroll: str) -> list[int]:
+        ptx = _ptx(_rows(unroll=unroll))
+        return [len(re.findall(rf"ld\.global\.nc{width}\s", ptx)) for width in (r"\.b32", r"\.v4\.b32")]
+
+    # Those of so many rows at a time, and one for the rows that are left.
+    assert loads("") == [0, 5]
+    assert loads("attributes {unroll=2}") == [0, 3]
+    assert loads("attributes {unroll=false}") == loads("attributes {unroll=1}") == [0, 1]
+
+
+def test_strides_that_promise_nothing_keep_elements_apart() -> None:
+    text = ROWS.replace("HINT", "").replace("UNROLL", "").replace(", stride_gcd=[1, 4]", "")
+    assert ".v4" not in _ptx(PtxMachineKernel(_function(text), checks=False))
+
+
+def test_a_kernel_asks_for_room_for_work_groups() -> None:
+    assert ".minnctapersm 8" in _ptx(_rows(", hopper={resident=8}"))
+    assert ".minnctapersm" not in _ptx(_rows())
+
+
+def test_the_version_of_a_loop_with_checks_is_short() -> None:
+    assert _ptx(_rows(checks=True)).count('.pragma "nounroll"') >= 1
+    assert len(re.findall(r"ld\.global\.nc\.b32\s", _ptx(_rows(checks=True)))) == 1

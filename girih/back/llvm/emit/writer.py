@@ -93,6 +93,9 @@ class Writer(MemoryInstructions):
         self.label(leave)
         opened.results = values_after(values, self.level)
 
+    def advise(self, unroll: object) -> None:
+        """Note the hint `unroll` of the loop around this place, on machines that follow it."""
+
     def once_more(self, head: str) -> None:
         """End the last block of a loop that counts by going to its first one."""
         self.jump(head)

@@ -350,6 +350,7 @@ def _counted(code: KernelCode, op: For, start: Val, stop: Val, step: Val | None)
 
     first, entering = _several(code, op, (first, end, distance), flat(groups), count, iteration)
     with w.loop(first, end, distance, entering, saturate=overflows) as loop:
+        w.advise(op.hints.get("unroll"))
         count(loop.index)
         loop.following = iteration(loop.values, op.body)
     bind(code, op.results, carriers, regroup(loop.results, groups))

@@ -105,7 +105,7 @@ def _lowered(
     by_value = f'ptr byval([{_LENGTH} x i8]) align {places.alignment(function)} "nvvm.grid_constant" %arguments'
     header = (
         f"define ptx_kernel void @{entry}({', '.join([by_value, *listed])}) "
-        f'nounwind "nvvm.reqntid"="{threads}"{debug.attached}'
+        f'nounwind "nvvm.reqntid"="{threads}"{_residents(function)}{debug.attached}'
     )
     w = NvptxWriter(module, header)
     w.location = debug.at(function.span)
@@ -171,6 +171,12 @@ def _lowered(
     )
     _refuse_too_large(function, kernel, architecture)
     return LoweredForCuda(kernel, str(module).replace(_LENGTH, str(size), 1))
+
+
+def _residents(function: Function) -> str:
+    """The attribute that has the assembler leave room for as many work-groups as the kernel's hint says."""
+    wanted = function.hints("hopper").get("resident")
+    return "" if wanted is None else f' "nvvm.minctasm"="{wanted}"'
 
 
 def _refuse_too_large(function: Function, kernel: PtxKernel, architecture: NvidiaArchitecture) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from girih.back.llvm.emit.text import Val
+from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.lower.launch.parameters import promised_alignment, slot_count
 from girih.back.llvm.lower.launch.slots import FIRST_PARAMETER
+from girih.back.llvm.numbers.addresses import Extent
+from girih.back.llvm.numbers.values import index
 from girih.back.llvm.nvptx.machine.code import CudaCode
 from girih.ir.core import Function, Parameter, Value
 from girih.ir.types import MemRef
@@ -28,13 +30,31 @@ def pointer_slots(function: Function) -> dict[int, int]:
 
 
 def take_pointers(code: CudaCode, numbers: Iterable[int], changing: set[Value]) -> None:
-    """Let memrefs begin at the addresses that are parameters; those of what others may change are given away."""
+    """Let memrefs begin at the addresses that are parameters; those of what others may change are given away.
+
+    LLVM gets to know what is promised of strides.
+    """
     for number in numbers:
-        value = code.function.parameters[number].value
-        pointer = Val(f"%{_POINTER}{number}", "ptr")
-        code.set(value, replace(code.memref(value), pointer=pointer))
+        parameter = code.function.parameters[number]
+        value, pointer = parameter.value, Val(f"%{_POINTER}{number}", "ptr")
+        held = code.memref(value)
+        divisors = parameter.attributes.get("stride_gcd")
+        promised = divisors if isinstance(divisors, tuple) else ()
+        strides = [
+            _known_multiple(code, stride, divisor if isinstance(divisor, int) else 1)
+            for stride, divisor in zip(held.strides, promised, strict=False)
+        ]
+        code.set(value, replace(held, pointer=pointer, strides=(*strides, *held.strides[len(strides) :])))
         if value in changing:
             code.writer.give_away(pointer)
+
+
+def _known_multiple(code: CudaCode, stride: Extent, divisor: int) -> Extent:
+    """The stride, of which LLVM knows the power of two in a number that divides it where the mode has two elements."""
+    power = divisor & -divisor
+    if isinstance(stride, int) or power < 2:
+        return stride
+    return index(code.w.binary("and", stride.part, integer(-power)))
 
 
 def declared_pointer(parameter: Parameter, number: int, changing: set[Value], *, disjoint: bool) -> str:

@@ -57,6 +57,12 @@ class _WrittenLoop:
     """Whether it often has few iterations."""
     ways_out: bool = False
     """Whether a check leads out of it."""
+    asked: int | None = None
+    """So many iterations should be written behind each other, says the program."""
+    in_full: bool = False
+    """Whether all its iterations are written behind each other."""
+    more: int = 0
+    """So many values more than there are now has it when loops in it are written out."""
 
 
 class NvptxWriter(Writer):
@@ -77,6 +83,8 @@ class NvptxWriter(Writer):
         """The offsets that are sums of what changes in outer loops, what does in the one around them, and a number."""
         self._sums: dict[str, tuple[Val, Val, int]] = {}
         """The i64 that are sums (1) or differences (-1) of two values."""
+        self._powers: dict[str, int] = {}
+        """The powers of two, up to `MOST_BYTES`, of which integers are known to be multiples."""
         self._loops: list[_WrittenLoop] = []
         """The loops around the code that is being written."""
         super().__init__(module, header)
@@ -110,11 +118,19 @@ class NvptxWriter(Writer):
 
     @contextmanager
     def _noted(self, trips: int | None) -> Iterator[None]:
-        """A context for a loop that counts."""
+        """A context for a loop that counts; where all its iterations are written out, what is around it has no loop."""
+        around = [outer for outer in self._loops if outer.alone]
         self._mark_together()
-        self._loops.append(_WrittenLoop(trips, self.length, ahead=self.ahead))
+        inner = _WrittenLoop(trips, self.length, ahead=self.ahead)
+        self._loops.append(inner)
         yield
         self._loops.pop()
+        if inner.in_full and around and around[-1] is self._loops[-1]:
+            more = (trips or 1) - 1
+            outer = around[-1]
+            outer.alone = True
+            outer.loads += (more + 1) * inner.loads
+            outer.more += more * (self.length - inner.before) + (more + 1) * inner.more
 
     def repeat(
         self,
@@ -142,6 +158,16 @@ class NvptxWriter(Writer):
         """Note that the loop around this place has loads that may be under way at once, and often few iterations."""
         self._loops[-1].ahead = self._loops[-1].few = True
 
+    def advise(self, unroll: object) -> None:
+        """Note what the program says of writing the iterations of the loop around this place behind each other.
+
+        It may say that it should be done, as it is in any case where that is worth it, that it should not, or how many.
+        """
+        if unroll is False:
+            self._loops[-1].asked = 1
+        elif unroll is not True and isinstance(unroll, int) and unroll >= 1:
+            self._loops[-1].asked = unroll
+
     def once_more(self, head: str) -> None:
         """End a loop that counts, with the number of its iterations that LLVM is to write behind each other.
 
@@ -149,11 +175,16 @@ class NvptxWriter(Writer):
         at once. LLVM decides about loops without loads, and with others or with barriers in them.
         """
         loop = self._loops[-1]
-        length = max(1, self.length - loop.before)
+        length = max(1, self.length - loop.before + loop.more)
         wanted = ""
-        if loop.ahead and loop.alone and loop.loads and not loop.ways_out and not self._rare:
+        if loop.asked == 1 or (self._rare and loop.ways_out):
+            # What is rarely executed should not take the registers of what is there for the usual case.
+            wanted = '!{!"llvm.loop.unroll.disable"}'
+        elif loop.asked is not None:
+            wanted = f'!{{!"llvm.loop.unroll.count", i32 {loop.asked}}}'
+        elif loop.ahead and loop.alone and loop.loads and not loop.ways_out and not self._rare:
             if loop.trips is not None and loop.trips * length <= _LONGEST_WRITTEN_OUT:
-                wanted = '!{!"llvm.loop.unroll.full"}'
+                wanted, loop.in_full = '!{!"llvm.loop.unroll.full"}', True
             else:
                 count = 1
                 most = _UNDER_WAY_OF_FEW if loop.few else _UNDER_WAY
@@ -248,7 +279,32 @@ class NvptxWriter(Writer):
             self._note_product(found, self.value(a), self.value(b))
         if opcode in ("add", "sub") and found.type == "i64" and found.literal is None:
             self._sums[found.text] = self.value(a), self.value(b), 1 if opcode == "add" else -1
+        if opcode in ("add", "sub", "mul", "and", "shl") and found.literal is None and lanes(found.type) == 1:
+            self._note_power(found, opcode, self.value(a), self.value(b))
         return found
+
+    def convert(self, opcode: str, a: Val, type: str) -> Val:
+        """The value in another type; an integer in one of another width is a multiple of the same powers of two."""
+        found = super().convert(opcode, a, type)
+        if opcode in ("sext", "zext", "trunc") and a.text in self._powers:
+            self._powers[found.text] = self._powers[a.text]
+        return found
+
+    def _note_power(self, found: Val, opcode: str, a: Val, b: Val) -> None:
+        """Note of which power of two a result is a multiple."""
+        x, y = self._power(a), self._power(b)
+        if opcode == "shl":
+            power = x << b.literal if b.literal is not None and 0 <= b.literal < bits(b.type) else x
+        else:
+            power = {"mul": x * y, "and": max(x, y)}.get(opcode, min(x, y))
+        if power > 1:
+            self._powers[found.text] = min(power, MOST_BYTES)
+
+    def _power(self, a: Val) -> int:
+        """A power of two of which an integer is a multiple, up to `MOST_BYTES`."""
+        if a.literal is None:
+            return self._powers.get(a.text, 1)
+        return min(a.literal & -a.literal or MOST_BYTES, MOST_BYTES)
 
     def note_offset(self, total: Val, outside: Val, inside: Val, known: int) -> None:
         """Note of which parts an offset is the sum: what changes in outer loops, what does in this one, and a number.
@@ -264,11 +320,18 @@ class NvptxWriter(Writer):
             parts = self._offsets.get(offset.text)
             if size is not None and parts is not None and product.text not in self._offsets:
                 outside, inside, known = parts
-                self.note_offset(product, self._hidden(self.mul(outside, size)), self.mul(inside, size), known * size)
+                self.note_offset(
+                    product, self._hidden(self.mul(outside, size), size), self.mul(inside, size), known * size
+                )
 
-    def _hidden(self, a: Val) -> Val:
-        """The value of an i64, of which LLVM does not know what it is."""
-        return self.pure("i64", f'call i64 asm "", "=l,0"({a})', (a,))
+    def _hidden(self, a: Val, size: int) -> Val:
+        """The offset of an element of some bytes, of which LLVM knows a power of two in it, if that is more than these.
+
+        So LLVM finds out that accesses of a thread to neighbours begin at multiples of what they are together.
+        """
+        hidden = self.pure("i64", f'call i64 asm "", "=l,0"({a})', (a,))
+        power = self._power(a)
+        return super().binary("and", hidden, integer(-power)) if power > size else hidden
 
     def terms_of(self, a: Val) -> list[tuple[Val, int]]:
         """The values times 1 or -1 whose sum an i64 is; itself where all of these change as often as it does."""
