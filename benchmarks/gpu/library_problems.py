@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +16,7 @@ import girih
 from benchmarks.gpu import cuda_problems
 from benchmarks.gpu.cuda_problems import Call, CudaProblem, Tensors, uniform
 from girih.kernels import path
-from girih.kernels.loading import attention_tile_for, tile_for
+from girih.kernels.loading import attention_tile_for, gpu_text, rows_of_work_group, tile_for
 
 Peers = Callable[[Any, Sequence[Tensors]], dict[str, Call]]
 Expected = Callable[[Any, Tensors], Any]
@@ -34,7 +35,7 @@ def _problem(
     sizes: str, kernel: str, make: Callable[[Any, int], Tensors], expected: Expected, bound: float, bytes: float, *,
     function: str = "", arguments: Callable[[Tensors], tuple[Any, ...]] = tuple, result: int = -1,
     peer: Callable[[Any, Tensors], Any] | None = None, peer_name: str = "torch",
-    definitions: Mapping[str, object] = MappingProxyType({}),
+    definitions: Mapping[str, object] = MappingProxyType({}), text: Path | None = None,
 ) -> CudaProblem:  # fmt: skip
     """A launch of one function, whose result is one of its tensors, with one peer or none."""
 
@@ -43,7 +44,8 @@ def _problem(
         return {} if peer is None else {peer_name: lambda k: peer(torch, sets[k])}
 
     return CudaProblem(
-        f"{function or kernel} {sizes}", path(kernel), dict(definitions), make, [(function or kernel, arguments)],
+        f"{function or kernel} {sizes}", text or path(kernel), dict(definitions), make,
+        [(function or kernel, arguments)],
         lambda t: t[result], expected, bound, float(bytes), GOALS, True, peers,
     )  # fmt: skip
 
@@ -134,6 +136,7 @@ def _vectors(n: int, length: int) -> Iterator[CudaProblem]:
         lambda torch, k: (uniform(torch, k, n, n), uniform(torch, 1, n), _empty(torch, n)),
         lambda torch, t: t[0].double().t() @ t[1].double(), 1e-4, 4.0 * n * n,
         arguments=lambda t: (1.0, t[0], t[1], 0.0, t[2]), peer=lambda torch, t: torch.mv(t[0].t(), t[1], out=t[2]),
+        definitions=rows_of_work_group(ANY),
     )  # fmt: skip
     yield _problem(
         f"f32 {n} x {n}", "ger",
@@ -364,7 +367,8 @@ def _quantised(rows: int, columns: int, wide: int) -> Iterator[CudaProblem]:
             return _decoded(torch, t[0], format) @ t[1]
 
         sizes = f"f32 {rows} x {columns}"
-        yield _problem(sizes, f"gemv_{format}", vectors, of_vector, 1e-4, weights)
+        yield _problem(sizes, f"gemv_{format}", vectors, of_vector, 1e-4, weights,
+                       text=gpu_text(f"gemv_{format}"))  # fmt: skip
 
         def both(torch: Any, k: int, format: str = format) -> Tensors:
             return (_blocks(torch, format, k, rows, columns), _blocks(torch, "q8_0", 1, 1, columns)[0],
@@ -373,7 +377,8 @@ def _quantised(rows: int, columns: int, wide: int) -> Iterator[CudaProblem]:
         def of_blocks(torch: Any, t: Tensors, format: str = format) -> Any:
             return _decoded(torch, t[0], format) @ _decoded(torch, t[1][None], "q8_0")[0]
 
-        yield _problem(sizes, f"gemv_{format}_q8_0", both, of_blocks, 1e-4, weights)
+        yield _problem(sizes, f"gemv_{format}_q8_0", both, of_blocks, 1e-4, weights,
+                       text=gpu_text(f"gemv_{format}_q8_0"))  # fmt: skip
         for type in ("f32", "f16"):
             m, n, k = rows // 4, wide, columns // 2
 

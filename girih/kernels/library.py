@@ -18,9 +18,11 @@ from girih.kernels.loading import (
     attention_of_work_groups,
     attention_tile_for,
     column_kernel,
+    given,
     loaded_kernel,
     loaded_program,
     product_of_work_groups,
+    rows_of_work_group,
     shared_kernel,
     shares,
     tile_for,
@@ -242,13 +244,21 @@ def ger(*, type: str = "f32", order: Order = "F", target: str | None = None) -> 
     return loaded_kernel("ger", target, order, type=type)
 
 
-def gemv(*, type: str = "f32", transpose_a: bool = False, order: Order = "F", target: str | None = None) -> Kernel:
+def gemv(
+    *,
+    type: str = "f32",
+    transpose_a: bool = False,
+    rows: int | None = None,
+    order: Order = "F",
+    target: str | None = None,
+) -> Kernel:
     """y := alpha op(A) x + beta y: `kernel(alpha, A, x, beta, y)`.
 
-    op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / 512).
-    003 "GEMV".
+    op(A) is M x K, x has K elements, y has M, of any number type; op(A) is A or its transpose. Grid: ceil(M / rows),
+    rows being 512, on NVIDIA's GPUs 16, if left out; any other grid is right, too. 003 "GEMV".
     """
-    return loaded_kernel("gemv", target, order, type=type, transpose_a=transpose_a)
+    sizes = rows_of_work_group(target) | given(rows=rows)
+    return loaded_kernel("gemv", target, order, type=type, transpose_a=transpose_a, **sizes)
 
 
 def softmax(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
@@ -400,7 +410,7 @@ def stencil(*, type: str = "f32", order: Order = "F", target: str | None = None)
     """The sum of second derivatives along three modes, of order 8: `kernel(W, U, V)`.
 
     W has 5 weights, U is (nx + 8) x (ny + 8) x (nz + 8), V is nx x ny x nz, of f32 or f64. Grid:
-    ceil(nx / 32) x ceil(ny / 8) x nz.
+    ceil(nx / 32) x ceil(ny / 8) x ceil(nz / 16).
     """
     return loaded_kernel("stencil", target, order, type=type)
 
@@ -417,8 +427,8 @@ def histogram(*, bins: int = 256, type: str = "i32", order: Order = "F", target:
 def scan(*, type: str = "f32", order: Order = "F", target: str | None = None) -> tuple[Kernel, Kernel]:
     """Y[i] := X[0] + ... + X[i] in two kernels: `totals(X, T)`, then `scan(X, T, Y)`.
 
-    X and Y are vectors of one length, T has an element for each work-group, of an integer or floating type. Grid:
-    ceil(length / 1024).
+    X and Y are vectors of one length, T has ceil(length / 1024) elements, of an integer or floating type. Grid:
+    ceil(length / 1024), that of the second kernel ceil(length / 8192) or more.
     """
     program = loaded_program("scan", target, order, {"type": type})
     return program["scan_totals"], program["scan"]

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from girih.api import Kernel, Program
     from girih.ir.core import Order
 
+ROWS_ON_GPUS = 16
+"""The elements of the result that a work-group of `gemv` computes on GPUs, which need many work-groups."""
+
 _SUMMED_IN = {"f16": "f32", "bf16": "f32"}
 """The types in which the instruction `gemm` sums products of narrow types."""
 
@@ -109,6 +112,22 @@ def _of_work_groups(
     if sizes is None:
         return None
     return load(gpu_text(name), target, {**checked(name, definitions), **sizes}, order=order)[name]
+
+
+def kernel_of_rows(name: str, target: str | None, order: Order, **definitions: object) -> Kernel:
+    """A product of a matrix and a vector whose text shares rows otherwise among the work-items of NVIDIA's GPUs."""
+    from girih.api import load, resolved_target
+
+    if resolved_target(target).work_group_tiling is None:
+        return loaded_kernel(name, target, order, **definitions)
+    return load(gpu_text(name), target, checked(name, definitions), order=order)[name]
+
+
+def rows_of_work_group(target: str | None) -> dict[str, int]:
+    """The definition of the rows of `gemv` that a work-group computes; none where those of the text suit the target."""
+    from girih.api import resolved_target
+
+    return {} if resolved_target(target).work_group_tiling is None else {"rows": ROWS_ON_GPUS}
 
 
 def tile_of_work_groups(target: str | None, type: str) -> dict[str, int]:

@@ -1,10 +1,14 @@
-"""The kernels of the library that multiply quantised weights; what `library` says of its functions holds here, too."""
+"""The kernels of the library that multiply quantised weights; what `library` says of its functions holds here, too.
+
+On NVIDIA's GPUs, the products of a matrix and a vector have texts of their own, whose grid is ceil(M / 8); there any
+other grid is right, too.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import loaded_kernel
+from girih.kernels.loading import kernel_of_rows, loaded_kernel
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -17,7 +21,7 @@ def gemv_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 18 x K / 32 x M, the bytes of `quantize(weights, "q4_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return loaded_kernel("gemv_q4_0", target, order, type=type)
+    return kernel_of_rows("gemv_q4_0", target, order, type=type)
 
 
 def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -26,7 +30,7 @@ def gemv_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = Non
     W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; x has K elements, of f32 or bf16, y has M, of f32;
     K is a multiple of 32. Grid: ceil(M / 64). 001 "coopMatLoadTensorNV" with decoding.
     """
-    return loaded_kernel("gemv_q8_0", target, order, type=type)
+    return kernel_of_rows("gemv_q8_0", target, order, type=type)
 
 
 def gemv_q4_0_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -35,7 +39,7 @@ def gemv_q4_0_q8_0(*, type: str = "f32", order: Order = "F", target: str | None 
     W is that of `gemv_q4_0`; x and y are those of `gemv_q8_0_q8_0`. Grid: ceil(M / 64).
     003 "Cooperative matrix mul add".
     """
-    return loaded_kernel("gemv_q4_0_q8_0", target, order, type=type)
+    return kernel_of_rows("gemv_q4_0_q8_0", target, order, type=type)
 
 
 def gemv_q8_0_q8_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:
@@ -44,7 +48,7 @@ def gemv_q8_0_q8_0(*, type: str = "f32", order: Order = "F", target: str | None 
     W is that of `gemv_q8_0`, y has M elements, of f32 or bf16; x is 34 x K / 32, what `quantize(x, "q8_0")` gives for a
     row. Dot products of blocks are integers. Grid: ceil(M / 64). 003 "Cooperative matrix mul add".
     """
-    return loaded_kernel("gemv_q8_0_q8_0", target, order, type=type)
+    return kernel_of_rows("gemv_q8_0_q8_0", target, order, type=type)
 
 
 def gemm_q4_0(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:

@@ -254,7 +254,9 @@ TABLE: dict[str, LibraryEntry] = {
         _GRID_OF_TILES,
     ),
     "gemv": LibraryEntry(
-        "y := alpha op(A) x + beta y", {**_TYPED, "transpose_a": TRUTH}, (("elements of the result", 512),)
+        "y := alpha op(A) x + beta y",
+        {**_TYPED, "transpose_a": TRUTH, "rows": SIZE},
+        (("elements of the result", "rows"),),
     ),
     "gemv_q4_0": LibraryEntry(
         "y := W x with 4-bit weights in blocks of 32 with a common scale",
@@ -320,7 +322,7 @@ TABLE: dict[str, LibraryEntry] = {
     "stencil": LibraryEntry(
         "a star-shaped stencil in three dimensions, of order 8",
         {"type": ("f32", "f64")},
-        (("elements along x", 32), ("elements along y", 8), ("elements along z", 1)),
+        (("elements along x", 32), ("elements along y", 8), ("elements along z", 16)),
     ),
     "sum_layers": LibraryEntry(
         "the sum of layers of matrices, or of every so many rows of them, by reductions through a tensor map",

@@ -14,10 +14,13 @@ from girih import kernels
 from girih.ir.core import Function
 from girih.ir.types import CoopMatrix
 from girih.kernels.loading import gpu_text
+from girih.ops.tile.arith import Constant
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.form import Issue, Settle, walk
 from girih.tile.recognise import tile_kernel
 from girih.tile.simulate.launch import simulate
+from tests.back.nvptx.launch import PtxMachineKernel
+from tests.kernels.test_quantized import assert_close, decoded, random_blocks
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 SMALL = {"rows": 64, "columns": 64, "depth": 32}
@@ -149,6 +152,43 @@ def test_attention_of_any_length_is_a_tile_program(headdim: int, causal: bool) -
     assert Settle(1) in steps
 
 
+@pytest.mark.parametrize("where", [*TARGETS, "machine"])
+@pytest.mark.parametrize("bytes_of_x", [False, True])
+@pytest.mark.parametrize("format", ["q4_0", "q8_0"])
+def test_vectors_times_quantised_weights(where: str, format: str, bytes_of_x: bool) -> None:
+    """Rows beyond the last whole work-group, and work-groups that take several rows each."""
+    name = f"gemv_{format}{'_q8_0' if bytes_of_x else ''}"
+    kernel = girih.load(gpu_text(name), "cpu" if where == "machine" else where)[name]
+    for rows, blocks, grid in [(1, 1, 1), (21, 9, 3), (21, 9, 1), (8, 2, 4)]:
+        w, y = random_blocks(format, rows, blocks), np.full(rows, np.nan, np.float32)
+        held = random_blocks("q8_0", 1, blocks)
+        x = decoded(held, "q8_0")[0]
+        given = (w, np.asfortranarray(held[:, :, 0]) if bytes_of_x else x, y)
+        if where == "machine":
+            PtxMachineKernel(kernel.ir)((grid, 1, 1), *map(_aligned, given))
+        else:
+            kernel[grid](*given)
+        assert_close(y, decoded(w, format), x)
+
+
+def _aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, where it begins at a multiple of 16 bytes, as a copy otherwise."""
+    if not array.ctypes.data % 16 or (array.dtype == np.float32 and array.ndim == 1 and np.isnan(array).all()):
+        return array
+    room = np.zeros(array.nbytes + 16, np.uint8)
+    begin = -room.ctypes.data % 16
+    found = room[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape, order="F")
+    found[...] = array
+    return found
+
+
+def test_work_items_load_neighbours_of_a_block_at_once() -> None:
+    """That blocks begin at even bytes follows from what is promised of strides."""
+    kernel = girih.load(gpu_text("gemv_q4_0"), "cuda:sm_90a")["gemv_q4_0"]
+    assert "ld.global.nc.v2.b8" in kernel.ptx
+    assert "ld.global.nc.v4.b32" in kernel.ptx
+
+
 def test_gpus_load_them() -> None:
     def source(kernel: girih.Kernel) -> str:
         return str(kernel.ir.span.source.name)
@@ -166,6 +206,13 @@ def test_gpus_load_them() -> None:
         kernels.gemm(type="bf16", depth=32, target=new),
     ):  # fmt: skip
         assert source(kernel) == str(kernels.path("gemm"))
+    for name in ("gemv_q4_0", "gemv_q8_0", "gemv_q4_0_q8_0", "gemv_q8_0_q8_0"):
+        made = getattr(kernels, name)
+        assert source(made(target=old)) == source(made(target=new)) == str(gpu_text(name))
+        assert source(made(target="cpu")) == str(kernels.path(name))
+    for target, rows in ((old, 16), (new, 16), ("cpu", 512)):
+        walked = kernels.gemv(target=target).ir.walk()
+        assert rows in [op.value for op in walked if isinstance(op, Constant)], "a GPU needs many work-groups"
     assert source(kernels.attention(type="f16", headdim=24, target=new)) == str(kernels.path("attention"))
     assert source(kernels.attention(type="f16", headdim=64, keys=64, target=new)) == str(kernels.path("attention"))
 
