@@ -10,7 +10,7 @@ from typing import Any
 
 from girih.front.python.conversions import Conversions, Literal, literal_of
 from girih.front.python.emission import described
-from girih.front.python.operands import Choice, Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use, promote
 from girih.source import Span
@@ -71,9 +71,9 @@ class Arithmetic(Conversions):
         a, b = self.set(a, spans[0]), self.set(b, spans[1])
         if kind is ast.MatMult:
             return self._matmul(a, b, spans, span)
-        if isinstance(a, Choice) and isinstance(b, Known):
+        if isinstance(a, LiteralChoice) and isinstance(b, Known):
             return self.chosen(a, lambda one: self.binary(kind, one, b, spans, span))
-        if isinstance(b, Choice) and isinstance(a, Known):
+        if isinstance(b, LiteralChoice) and isinstance(a, Known):
             return self.chosen(b, lambda one: self.binary(kind, a, one, spans, span))
         folded = self._folded(kind, a, b, span)
         if folded is not None:
@@ -111,16 +111,16 @@ class Arithmetic(Conversions):
         kept = mnemonic in ("div", "rem", "min", "max", "and", "or", "shr") or a.type == INDEX
         return Runtime(result, natural and kept and mnemonic in _KEEP_NATURAL)
 
-    def chosen(self, choice: Choice, compute: Callable[[Operand], Operand]) -> Operand:
+    def chosen(self, choice: LiteralChoice, compute: Callable[[Operand], Operand]) -> Operand:
         """What is computed of each of two literals; truth values have a type, numbers do not yet."""
         a, b = compute(choice.a), compute(choice.b)
-        if not isinstance(a, Known | Choice) or not isinstance(b, Known | Choice):
+        if not isinstance(a, Known | LiteralChoice) or not isinstance(b, Known | LiteralChoice):
             return a
         return self.choice(choice.condition, a, b)
 
-    def choice(self, condition: Value, a: Known | Choice, b: Known | Choice) -> Operand:
+    def choice(self, condition: Value, a: Known | LiteralChoice, b: Known | LiteralChoice) -> Operand:
         """One of two literals. A literal that a loop changes stands for both, while types are found."""
-        found = Choice(condition, a, b)
+        found = LiteralChoice(condition, a, b)
         if any(isinstance(operand, Known) and operand.varies for operand in (a, b)):
             return Known(self.open_literal(found), varies=True)
         return found
@@ -156,12 +156,15 @@ class Arithmetic(Conversions):
         """What stands for the result of literals of which a loop changes one, while types are found."""
         if issubclass(kind, ast.cmpop):
             return Runtime(self.constant(True, BOOL, span))
+        found = self.chosen_of(a, b)
+        return Known(1.0, varies=True) if kind is ast.Div and isinstance(found.value, int) else found
+
+    def chosen_of(self, a: Literal, b: Literal) -> Known:
+        """What stands for a literal that is computed of two, of which a loop changes one, while types are found."""
         if isinstance(a, bool) and isinstance(b, bool):
             return Known(True, varies=True)
-        for family in (complex, float):
-            if isinstance(a, family) or isinstance(b, family):
-                return Known(family(1), varies=True)
-        return Known(1.0 if kind is ast.Div else 1, varies=True)
+        families = [family for family in (complex, float) if isinstance(a, family) or isinstance(b, family)]
+        return Known(families[0](1) if families else 1, varies=True)
 
     def _computed_literal(self, kind: type[ast.AST], a: Literal, b: Literal, span: Span) -> object:
         integers = isinstance(a, int) and isinstance(b, int)
@@ -334,7 +337,7 @@ class Arithmetic(Conversions):
         if kind is ast.Not:
             return self._negated(a, at, span)
         a = self.computed(a, at)
-        if isinstance(a, Choice):
+        if isinstance(a, LiteralChoice):
             return self.chosen(a, lambda one: self.unary(kind, one, at, span))
         value = self.literal(a)
         if isinstance(a, Known):

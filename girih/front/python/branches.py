@@ -64,23 +64,16 @@ class Branches(Calls):
         self, name: str, a: Operand | None, b: Operand | None, places: tuple[Span, Span], condition: Value
     ) -> tuple[Type, Operand, Operand] | Operand:
         """The type that a name has behind both ways, and what it is there; or what it stands for without a result."""
-        for operand, place in ((a, places[1]), (b, places[0])):
-            if isinstance(operand, Unset) and not operand.message:
-                return operand
-            if operand is None or isinstance(operand, Unset):
-                other = b if operand is a else a
-                if isinstance(other, Unset) or other is None:
-                    return other or Unset()
-                return Unset(
-                    "unset",
-                    f"`{name}` is not set on every way that leads here",
-                    f"set it before the `if`, or in both branches: {name} = ...",
-                    ((place, "this way sets it, the other one does not"),) if place.start < place.end else (),
-                )
+        missing = self._missing(name, a, b, places)
+        if missing is not None:
+            return missing
         assert a is not None and b is not None
+        if a is b:
+            return a
         if isinstance(a, Known) and isinstance(b, Known) and type(a.value) is type(b.value):
-            same = a.value is b.value or (repr(a.value) == repr(b.value) and a.value == b.value)
-            if same or (a.varies or b.varies):
+            if a.varies or b.varies:
+                return Known(a.value, varies=True)
+            if repr(a.value) == repr(b.value) and a.value == b.value:
                 return a
         try:
             a, b = (self._as_value(operand, place) for operand, place in zip((a, b), places, strict=True))
@@ -100,6 +93,22 @@ class Branches(Calls):
         if isinstance(a, Known) and isinstance(b, Known) and not isinstance(common, Boolean):
             return self.choice(condition, a, b)
         return common, a, b
+
+    def _missing(self, name: str, a: Operand | None, b: Operand | None, places: tuple[Span, Span]) -> Unset | None:
+        """What a name stands for that one of two ways does not set; None where both set it."""
+        for operand, other, place in ((a, b, places[1]), (b, a, places[0])):
+            if isinstance(operand, Unset) and not operand.message:
+                return operand
+            if operand is None or isinstance(operand, Unset):
+                if isinstance(other, Unset) or other is None:
+                    return other or Unset()
+                return Unset(
+                    "unset",
+                    f"`{name}` is not set on every way that leads here",
+                    f"set it before the `if`, or in both branches: {name} = ...",
+                    ((place, "this way sets it, the other one does not"),) if place.start < place.end else (),
+                )
+        return None
 
     def _as_value(self, operand: Operand, place: Span) -> Operand:
         """An operand of a branch as what it may give out of it; a view stays what it is, and is refused."""

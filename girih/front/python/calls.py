@@ -17,7 +17,7 @@ from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import literal_of, scalar_type
 from girih.front.python.emission import described, described_value
 from girih.front.python.liveness import RESULT
-from girih.front.python.operands import Choice, Known, Many, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime
 from girih.front.python.reading import FunctionNode, FunctionSource, read_function
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts
@@ -216,7 +216,7 @@ class Calls(Subscripts):
     def cast(self, operand: Operand, type: Number | Boolean, at: Span, span: Span) -> Operand:
         """A number, or each component of a matrix, in another type. Raises `PythonFault`."""
         operand = self.computed(operand, at)
-        if isinstance(operand, Choice):
+        if isinstance(operand, LiteralChoice):
             operand = self.chosen(operand, lambda one: self._each_literal(one, type, at))
             return Runtime(self.value(operand, type, at))
         value = self.literal(operand)
@@ -239,7 +239,7 @@ class Calls(Subscripts):
         return Runtime(made, operand.natural and isinstance(type, Number) and type.size >= _size(operand.type))
 
     def _each_literal(self, operand: Operand, type: Number | Boolean, at: Span) -> Operand:
-        if isinstance(operand, Choice):
+        if isinstance(operand, LiteralChoice):
             return self.chosen(operand, lambda one: self._each_literal(one, type, at))
         assert isinstance(operand, Known)
         return Known(self._literal_in(operand, type, at), operand.varies)
@@ -293,7 +293,10 @@ class Calls(Subscripts):
         result, at = operands[0]
         for other, place in operands[1:]:
             first, second = self.literal(result), self.literal(other)
-            if first is not None and second is not None and not _varying(result, other):
+            if first is not None and second is not None and _varying(result, other):
+                result = self.chosen_of(first, second)
+                continue
+            if first is not None and second is not None:
                 if isinstance(first, complex) or isinstance(second, complex):
                     self.fail("operator", f"`{word}` takes numbers that have an order", span)
                 result = Known(min(first, second) if smallest else max(first, second))

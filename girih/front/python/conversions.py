@@ -6,7 +6,7 @@ import numbers
 from dataclasses import replace
 
 from girih.front.python.emission import KernelEmission, described, described_type
-from girih.front.python.operands import Choice, Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import Slice, Value
 from girih.ir.types import (
     BOOL,
@@ -79,7 +79,7 @@ class Conversions(KernelEmission):
         operand = self.computed(operand, span)
         if isinstance(operand, Known):
             return self.constant(self.fitted(operand, type, span), type, span)
-        if isinstance(operand, Choice):
+        if isinstance(operand, LiteralChoice):
             return self._selected(operand, type, span)
         if isinstance(operand, Runtime) and operand.type == type:
             return operand.value
@@ -90,7 +90,7 @@ class Conversions(KernelEmission):
             hint = f"convert it: gl.{type}({span.text})" if not isinstance(operand.type, CoopMatrix) else None
         self.fail("types", f"expected {described_type(type)}, found {found}", span, hint, self.origin(operand, span))
 
-    def _selected(self, choice: Choice, type: Type, span: Span) -> Value:
+    def _selected(self, choice: LiteralChoice, type: Type, span: Span) -> Value:
         """A choice of literals as a value of a type."""
         scalar = element_type(type)
         if scalar is None or isinstance(type, MemRef):
@@ -103,7 +103,7 @@ class Conversions(KernelEmission):
 
     def open_literal(self, operand: Operand) -> Literal | None:
         """A literal that has the type by default of an operand that has none yet; None for an operand that has one."""
-        if isinstance(operand, Choice):
+        if isinstance(operand, LiteralChoice):
             first, second = self.open_literal(operand.a), self.open_literal(operand.b)
             return second if isinstance(first, int) and not isinstance(second, int) else first
         return self.literal(operand)
@@ -168,18 +168,18 @@ class Conversions(KernelEmission):
     def same(self, a: Operand, b: Operand, spans: tuple[Span, Span], what: str) -> tuple[Value, Value]:
         """Two operands as values of one type; a literal takes the type of the other. Raises `PythonFault`."""
         a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
-        if isinstance(a, Known | Choice) and isinstance(b, Runtime):
+        if isinstance(a, Known | LiteralChoice) and isinstance(b, Runtime):
             return self.value(a, b.type, spans[0]), b.value
-        if isinstance(b, Known | Choice) and isinstance(a, Runtime):
+        if isinstance(b, Known | LiteralChoice) and isinstance(a, Runtime):
             return a.value, self.value(b, a.type, spans[1])
-        if isinstance(a, Known | Choice) and isinstance(b, Known | Choice):
+        if isinstance(a, Known | LiteralChoice) and isinstance(b, Known | LiteralChoice):
             first, second = self.open_literal(a), self.open_literal(b)
             wider = first if isinstance(second, int) and not isinstance(first, int) else second
             if wider is not None:
                 type = default_type(wider)
                 return self.value(a, type, spans[0]), self.value(b, type, spans[1])
         if not isinstance(a, Runtime) or not isinstance(b, Runtime):
-            guilty, at = (a, spans[0]) if not isinstance(a, Runtime | Known | Choice) else (b, spans[1])
+            guilty, at = (a, spans[0]) if not isinstance(a, Runtime | Known | LiteralChoice) else (b, spans[1])
             self.fail("operator", f"{what} takes numbers or matrices, found {described(guilty)}", at)
         if a.type != b.type:
             self._differ(a, b, spans, what)

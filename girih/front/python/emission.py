@@ -9,7 +9,18 @@ from typing import Any, NoReturn
 
 from girih.diagnostics import Diagnostic
 from girih.front.python.codes import PythonFault, fault
-from girih.front.python.operands import Choice, Known, Label, Many, MatrixProduct, Memory, Operand, Part, Runtime, Unset
+from girih.front.python.operands import (
+    Known,
+    Label,
+    LiteralChoice,
+    Many,
+    MatrixProduct,
+    Memory,
+    Operand,
+    Part,
+    Runtime,
+    Unset,
+)
 from girih.front.python.reading import FunctionSource
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value, is_name
@@ -137,7 +148,7 @@ def described(operand: Operand) -> str:
             return "a view"
         case MatrixProduct():
             return "a product of matrices"
-        case Choice():
+        case LiteralChoice():
             return "a choice of literals"
         case Many(items):
             return f"a tuple of {len(items)}"

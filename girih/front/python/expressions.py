@@ -11,7 +11,7 @@ from girih.diagnostics import nearest
 from girih.front.python.arithmetic import Arithmetic
 from girih.front.python.conversions import default_type, literal_of
 from girih.front.python.emission import described, described_value
-from girih.front.python.operands import Choice, Known, Many, MatrixProduct, Operand, Runtime
+from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Operand, Runtime
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op
@@ -184,8 +184,8 @@ class Expressions(Arithmetic):
         if type is None:
             return first
         if (
-            isinstance(first, Known | Choice)
-            and isinstance(second, Known | Choice)
+            isinstance(first, Known | LiteralChoice)
+            and isinstance(second, Known | LiteralChoice)
             and is_free(then)
             and is_free(otherwise)
             and not isinstance(type, Boolean)

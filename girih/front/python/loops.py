@@ -18,6 +18,7 @@ from girih.ir.core import EMPTY, Dictionary, Entry, RegionKind, Value, is_name
 from girih.ir.hints import LOOP_HINTS
 from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, Type
 from girih.language.words import WORD
+from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
 RANGE_HINTS = ("unroll", *LOOP_HINTS)
@@ -25,6 +26,15 @@ RANGE_HINTS = ("unroll", *LOOP_HINTS)
 
 MOST_UNROLLED = 4096
 """A loop that is unrolled has at most as many iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """The type that a loop gives to a literal; not `certain` where it is that by default; `unchanged` by the loop."""
+
+    type: Type
+    certain: bool
+    unchanged: bool
 
 
 class Loops(Branches):
@@ -134,7 +144,7 @@ class Loops(Branches):
         operands = [self.number(a) for a in call.args]
         places = [self.span(a) for a in call.args]
         for operand, at in zip(operands, places, strict=True):
-            value = self.literal(operand)
+            value = self.open_literal(operand)
             integer = isinstance(value, int) and not isinstance(value, bool)
             scalar = operand.type if isinstance(operand, Runtime) else None
             if not integer and not (isinstance(scalar, Number) and scalar.family == "integer"):
@@ -158,7 +168,9 @@ class Loops(Branches):
         distance = self.value(step, first.type, places[2]) if step is not None else None
         carried = self._carried(node)
         natural = self._natural(start)
-        types = self._types_of_carried(node, carried, first.type, natural)
+        types = self._types_of_carried(node, carried, first.type)
+        missing = [name for name in carried if name not in types]
+        same = frozenset(name for name in missing if self.open_literal(self.scope.names[name]) is not None)
         initial: list[Value] = []
         kept: list[str] = []
         for name in carried:
@@ -170,7 +182,7 @@ class Loops(Branches):
         before = dict(self.scope.names)
         body = place_of(node.body, self.span, self.span(node))
         with self.region() as builder:
-            self._enter(node, dict(zip(kept, inner_values, strict=True)), Runtime(variable, natural))
+            self._enter(node, dict(zip(kept, inner_values, strict=True)), Runtime(variable, natural), same)
             self.in_loop(node.body)
             self._yield_carried(kept, types, before, body)
         behind = dict(self.scope.names)
@@ -180,7 +192,7 @@ class Loops(Branches):
                            stop=last, step=distance, carried=tuple(inner_values), initial=tuple(initial),
                            body=builder.region(body), hints=hints)  # fmt: skip
         self.scope.names = before
-        for name in assigned([node]):
+        for name in assigned([node]) - same:
             self.scope.names[name] = self._behind(name, behind.get(name), node)
         for name, result in zip(kept, results, strict=True):
             result.name = name if is_name(name) else ""
@@ -204,9 +216,9 @@ class Loops(Branches):
         names = (assigned(node.body) - assigned([node.target])) & live
         return sorted(name for name in names if name in self.scope.names)
 
-    def _enter(self, node: ast.For, carried: dict[str, Value], variable: Operand) -> None:
-        """Set the names as an iteration finds them."""
-        for name in assigned(node.body):
+    def _enter(self, node: ast.For, carried: dict[str, Value], variable: Operand, same: frozenset[str]) -> None:
+        """Set the names as an iteration finds them; literals that it does not change are what they are."""
+        for name in assigned(node.body) - same:
             if name in carried:
                 self.scope.names[name] = Runtime(carried[name])
             else:
@@ -229,57 +241,54 @@ class Loops(Branches):
             ((self.span(node.target), "the loop"),),
         )
 
-    def _types_of_carried(self, node: ast.For, carried: list[str], variable: Type, natural: bool) -> dict[str, Type]:
-        """The types of names that a loop carries; names that it cannot carry are missing."""
+    def _types_of_carried(self, node: ast.For, carried: list[str], variable: Type) -> dict[str, Type]:
+        """The types of names that a loop carries; names that it cannot carry, or does not change, are missing."""
         types: dict[str, Type] = {}
-        open_names: list[str] = []
         for name in carried:
             operand = self.scope.names[name]
             if isinstance(operand, MatrixProduct):
                 operand = self.scope.names[name] = self.computed(operand, operand.span)
             if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
                 types[name] = operand.type
-            elif self.open_literal(operand) is not None:
-                key = (node, *(at for *_, at in self.active), name, str(self.open_literal(operand)))
-                if key in self.carried_types:
-                    types[name] = self.carried_types[key]
-                else:
-                    open_names.append(name)
-        if open_names:
-            found = self._tried(node, types, open_names, variable)
-            for name in open_names:
-                key = (node, *(at for *_, at in self.active), name, str(self.open_literal(self.scope.names[name])))
-                types[name] = self.carried_types[key] = found[name]
+        waiting = [name for name in carried if self.open_literal(self.scope.names[name]) is not None]
+        keys = {name: (node, *(at for *_, at in self.active), name) for name in waiting}
+        types |= {name: self.carried_types[keys[name]] for name in waiting if keys[name] in self.carried_types}
+        waiting = [name for name in waiting if name not in types]
+        while waiting:
+            found = self._tried(node, types, waiting, variable)
+            # Names whose type is certain may decide the others'.
+            certain = {name: guess.type for name, guess in found.items() if guess.certain}
+            self.carried_types |= {keys[name]: type for name, type in certain.items()}
+            types |= certain or {name: guess.type for name, guess in found.items() if not guess.unchanged}
+            waiting = [name for name in waiting if name not in types] if certain else []
         return types
 
-    def _tried(self, node: ast.For, types: dict[str, Type], names: list[str], variable: Type) -> dict[str, Type]:
+    def _tried(self, node: ast.For, types: dict[str, Type], names: list[str], variable: Type) -> dict[str, _Guess]:
         """The types that the body of a loop gives to literals; it is translated for this, and thrown away."""
         before = dict(self.scope.names)
         count, said = len(self.builder.ops), list(self.diagnostics)
-        literals = {name: self.open_literal(before[name]) for name in names}
+        literals = {name: Known(self.open_literal(before[name]), varies=True) for name in names}
         try:
             with self.region():
                 values = {name: Value("", type) for name, type in types.items()}
-                self._enter(node, values, Runtime(Value("", variable)))
-                for name in names:
-                    self.scope.names[name] = Known(literals[name], varies=True)
+                self._enter(node, values, Runtime(Value("", variable)), frozenset(names))
+                self.scope.names.update(literals)
                 self.in_loop(node.body)
                 behind = {name: self.scope.names.get(name) for name in names}
         finally:
             self.scope.names = before
             del self.builder.ops[count:]
             self.diagnostics = said
-        return {name: self._type_behind(literals[name], behind[name]) for name in names}
+        return {name: self._guess(literals[name], behind[name]) for name in names}
 
-    def _type_behind(self, literal: object, operand: Operand | None) -> Type:
-        if isinstance(operand, MatrixProduct):
-            operand = None
+    def _guess(self, literal: Known, operand: Operand | None) -> _Guess:
         if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
-            return operand.type
+            return _Guess(operand.type, certain=True, unchanged=False)
+        first = self.open_literal(literal)
         value = self.open_literal(operand) if operand is not None else None
-        assert isinstance(literal, bool | int | float | complex)
-        wider = value if isinstance(literal, int) and isinstance(value, float | complex) else literal
-        return default_type(wider)
+        assert first is not None
+        wider = value if isinstance(first, int) and isinstance(value, float | complex) else first
+        return _Guess(default_type(wider), certain=False, unchanged=operand is literal)
 
     def _yield_carried(self, kept: list[str], types: dict[str, Type], before: dict[str, Operand], span: Span) -> None:
         """End an iteration with the values of the names that it hands on."""

@@ -95,12 +95,12 @@ class MatrixProduct:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class LiteralChoice:
     """One of two literals, chosen at run time, that has no type yet: it takes the one that its place needs."""
 
     condition: Value
-    a: Known | Choice
-    b: Known | Choice
+    a: Known | LiteralChoice
+    b: Known | LiteralChoice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,4 +123,4 @@ class Unset:
     labels: tuple[Label, ...] = ()
 
 
-Operand = Known | Runtime | Memory | Part | MatrixProduct | Choice | Many | Unset
+Operand = Known | Runtime | Memory | Part | MatrixProduct | LiteralChoice | Many | Unset

@@ -12,7 +12,7 @@ from girih.front.python.conversions import scalar_type
 from girih.front.python.emission import MOST_DIAGNOSTICS, described
 from girih.front.python.liveness import RESULT, assigned
 from girih.front.python.loops import Loops
-from girih.front.python.operands import Choice, Known, Many, Memory, Operand, Part, Runtime, Unset
+from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime, Unset
 from girih.front.python.scopes import LocalFunction
 from girih.language.words import WORD
 from girih.source import Span
@@ -107,7 +107,7 @@ class Statements(Loops):
         """An operand as a name keeps it."""
         if isinstance(operand, Many):
             return Many(tuple(self.kept(self.set(item, span), span) for item in operand.items))
-        if isinstance(operand, Known | Runtime | Memory | Part | Choice | Unset):
+        if isinstance(operand, Known | Runtime | Memory | Part | LiteralChoice | Unset):
             return operand
         return self.computed(operand, span)
 

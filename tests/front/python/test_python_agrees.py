@@ -47,9 +47,12 @@ def agreed(seed: int) -> bool:
     try:
         module = translate(read(function_of(text, f"<kernel {seed}>")), known)
     except CompileError as error:
-        # A literal that a loop carries, and nothing else decides, is of f32.
+        # A literal that a loop carries, and nothing else decides, is of f32 or index type.
         for d in error.diagnostics:
-            assert d.code in ("python.unset", "python.two_types") or "f32" in d.message, (text, d)
+            assert d.code in ("python.unset", "python.two_types") or "f32" in d.message or "index" in d.message, (
+                text,
+                d,
+            )
         return False
     ours, theirs = (X.copy("K"), Y.copy()), (X.copy("K"), Y.copy())
     by_python(text, (*theirs, n, x, 3))
