@@ -23,6 +23,14 @@ class Number:
     def __bool__(self) -> bool:
         outside(f"a gl.{type(self).__name__}")
 
+    def __eq__(self, other: object) -> bool:
+        outside("a comparison")
+
+    def __ne__(self, other: object) -> bool:
+        outside("a comparison")
+
+    __hash__ = object.__hash__
+
     def __add__(self, other: Self | complex) -> Self:
         outside("a sum")
 
