@@ -6,6 +6,7 @@ import ast
 import inspect
 from enum import Enum
 
+import girih.language
 from girih.diagnostics import nearest
 from girih.front.python.conversions import checks, literal_of
 from girih.front.python.emission import described, described_value
@@ -13,6 +14,7 @@ from girih.front.python.expressions import Expressions
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import Index, Value
 from girih.ir.types import INDEX, CoopMatrix, GroupType, Use
+from girih.language.foreign import INSTEAD
 from girih.source import Span
 
 Linear = tuple[dict[str, int], int]
@@ -55,7 +57,10 @@ class Subscripts(Expressions):
             except AttributeError:
                 close = nearest(name, dir(owner))
                 whose = owner.__name__ if inspect.ismodule(owner) or isinstance(owner, type) else str(owner)
-                self.fail("name", f"{whose} has no `{name}`", span, f"did you mean `{close}`?" if close else None)
+                hint = f"did you mean `{close}`?" if close else None
+                if owner is girih.language and name in INSTEAD:
+                    hint = f"write {INSTEAD[name]}"
+                self.fail("name", f"{whose} has no `{name}`", span, hint)
             self._capturable(value, name, span)
             return Known(value)
         self.fail("attribute", f"{described_value(owner)} has no attribute `{name}` in a kernel", span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from girih.front.python.translate import read, translate
 from girih.front.python.words import WORDS
 from girih.ir.check import check_module
 from girih.ir.core import Module
+from girih.language.foreign import INSTEAD
 from girih.language.words import WORD
 from girih.ops.tile import TILE_LANGUAGE
 from tests.cases import every_case, long
@@ -54,6 +56,26 @@ def test_words_say_what_they_return_and_raise_outside_of_kernels() -> None:
                 with pytest.raises(gl.OutsideKernelError, match=name) as raised:
                     word(*positional, **named)
                 assert "in kernels only" in str(raised.value)
+
+
+def test_names_of_others_are_answered_with_words() -> None:
+    names = set(INSTEAD)
+    assert names.isdisjoint(gl.__all__)
+    assert set(TILE_LANGUAGE.ops) - set(gl.__all__) <= names
+    for name in re.findall(r"gl\.(\w+)", " ".join(INSTEAD.values())):
+        assert hasattr(gl, name), name
+
+
+def test_a_name_that_the_language_does_not_have() -> None:
+    text = HEAD + "    gl.program_id(0)\n    gl.grop_id(0)\n    gl.cooperative_matrix_scale(x, x)\n"
+    kernel = read(loaded(Kernel("kernel", text, spellings.specialised(()))))
+    with pytest.raises(CompileError) as raised:
+        translate(kernel, spellings.specialised(kernel.parameters))
+    assert [(d.code, d.hint) for d in raised.value.diagnostics] == [
+        ("python.name", "write gl.group_id(axis)"),
+        ("python.name", "did you mean `group_id`?"),
+        ("python.name", "write alpha * m"),
+    ]
 
 
 OPERANDS = (

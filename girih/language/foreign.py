@@ -1,0 +1,60 @@
+"""What to write for names that `girih.language` does not have: those of instructions, of NumPy, Triton, CUDA, Numba."""
+
+from __future__ import annotations
+
+
+def _each(*rows: tuple[str, str]) -> dict[str, str]:
+    """A table by single names from rows that each begin with several names."""
+    return {name: text for names, text in rows for name in names.split()}
+
+
+INSTEAD = _each(
+    # instructions that are operators, statements or other words
+    ("add plus", "a + b"), ("sub subtract", "a - b"), ("mul multiply", "a * b"), ("true_divide divide", "a / b"),
+    ("floor_divide", "a // b"), ("mod remainder fmod", "a % b, or gl.rem(a, b), which has the sign of a"),
+    ("shl left_shift", "a << b"), ("shr right_shift", "a >> b"),
+    ("and or xor not bitwise_and bitwise_or bitwise_xor invert logical_and logical_or logical_not",
+     "& | ^ ~ of integers and bools, and `and or not`"),
+    ("neg negative", "-x"), ("abs absolute fabs", "abs(x)"), ("im", "gl.imag(z)"), ("re", "gl.real(z)"),
+    ("equal not_equal greater_than greater_than_equal less_than less_than_equal", "== != < <= > >="),
+    ("greater less less_equal greater_equal", "== != < <= > >="),
+    ("select", "gl.where(condition, a, b)"), ("constant_value const", "a literal, or gl.f32(1.0)"),
+    ("alloca empty shared shared_array local_array allocate smem", "gl.local(shape, dtype)"),
+    ("size len", "X.shape[0]"), ("view slice", "X[i : i + 32]"), ("reshape split", "gl.expand(X, axis, sizes)"),
+    ("ravel flatten", "gl.fuse(X, first, last)"),
+    ("cooperative_matrix_load", "gl.load(A[i : i + 16, k : k + 16], use)"),
+    ("cooperative_matrix_store", "gl.store(m, C[i : i + 16, j : j + 16])"),
+    ("cooperative_matrix_mul_add mul_add mma wmma matmul", "a @ b + c"),
+    ("cooperative_matrix_scale scale", "alpha * m"),
+    ("cooperative_matrix_construct constant_matrix splat broadcast_to", "gl.full(shape, value, dtype)"),
+    ("cooperative_matrix_reduce_add", "gl.sum(m, axis=1)"), ("cooperative_matrix_reduce_max", "gl.max(m, axis=1)"),
+    ("cooperative_matrix_reduce_min", "gl.min(m, axis=1)"),
+    ("cooperative_matrix_apply map", "gl.apply(function, m)"),
+    ("cooperative_matrix_combine reduce", "gl.combine(function, m, axis=1)"),
+    *((f"cooperative_matrix_{name}", f"gl.{name}") for name in (
+        "extract", "insert", "prefetch", "transpose", "load_tensor", "store_tensor", "load_blocked_interleaved",
+        "store_blocked_interleaved", "atomic_load", "atomic_store", "atomic_add", "atomic_max", "atomic_min")),
+    ("tensor_layout_create", "gl.tensor_layout(dim, clamp_mode)"), ("tensor_view_create", "gl.tensor_view(dim)"),
+    *((f"tensor_layout_{name}", f"t.{name}(...)") for name in (
+        "set_block_size", "set_dimension", "set_stride", "slice", "set_clamp_value")),
+    *((f"tensor_view_{name}", f"v.{name}(...)") for name in ("set_dimension", "set_stride", "set_clip")),
+    ("tensor_copy_load_im2col", "gl.tensor_copy_load(map, coordinates, local, offsets=(w, h))"),
+    ("for", "for i in range(n)"), ("if", "if condition:"), ("yield", "set the names, which are read behind it"),
+    # the names of others
+    ("program_id blockIdx block_id", "gl.group_id(axis)"), ("num_programs gridDim grid_dim", "gl.num_groups(axis)"),
+    ("threadIdx thread_id lane_id", "gl.subgroup_local_id(), or a point of gl.foreach"),
+    ("warp_id", "gl.subgroup_linear_id()"), ("warpSize warp_size", "gl.subgroup_size()"),
+    ("syncthreads debug_barrier thread_barrier sync", 'gl.barrier("local")'),
+    ("arange", "the points of gl.foreach(n), or a view X[i : i + 32]"), ("ones", "gl.full(shape, 1, dtype)"),
+    ("astype convert to", "gl.cast(x, dtype), or gl.f32(x)"), ("einsum inner", "gl.gemm(alpha, A, B, beta, C)"),
+    ("fmax", "gl.maximum(a, b)"), ("fmin", "gl.minimum(a, b)"), ("clip clamp", "gl.minimum(gl.maximum(x, low), high)"),
+    ("power", "a ** b"), ("square", "x * x"), ("sigmoid", "1 / (1 + gl.exp(-x))"), ("amax", "gl.max(m, axis=1)"),
+    ("amin", "gl.min(m, axis=1)"), ("associative_scan", "gl.subgroup_inclusive_scan_add(x), or gl.cumsum in memory"),
+    ("static_range", "gl.unroll(range(n))"), ("constexpr", "gl.constant"), ("static_print device_print", "gl.print"),
+    ("shuffle shfl readlane", "gl.subgroup_broadcast(x, lane)"), ("make_block_ptr", "a view: X[i : i + 32, :]"),
+    ("float32 float", "gl.f32"), ("float64 double", "gl.f64"), ("float16 half", "gl.f16"), ("bfloat16", "gl.bf16"),
+    ("int8", "gl.i8"), ("int16", "gl.i16"), ("int32 int", "gl.i32"), ("int64", "gl.i64"), ("bool", "gl.bool_"),
+    ("complex64", "gl.c32"), ("complex128", "gl.c64"), ("float8_e4m3fn float8e4nv", "gl.f8e4m3"),
+    ("float8_e5m2 float8e5", "gl.f8e5m2"), ("uint8 uint16 uint32 uint64", "an integer with a sign: gl.i32"),
+)  # fmt: skip
+"""What to write, by name; each word that is named there exists."""
