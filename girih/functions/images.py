@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from girih import kernels
-from girih.functions.layouts import AxisView, elements
+from girih.functions.host import DTYPE_OF, HOST
+from girih.functions.layouts import AxisView, elements, packed_steps
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
-from girih.functions.texts import accumulator, library_kernel, settled
+from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled, sharing_groups
+from girih.lazy_dataclass import dataclass
 
 CHANNELS_LAST = (0, 2, 3, 1)
 """The axes of images x channels x height x width with the channels side by side."""
 FILTERS = (2, 3, 1, 0)
 """The axes of filters x channels x height x width as the kernel takes them."""
 PADDINGS = ("valid", "same")
+ALIGNMENT = 16
+"""The bytes at a multiple of which images begin that a kernel rearranges."""
+PATCHES = 2**19
+"""The bytes of patches that a work-group multiplies with filters at a time: they stay in a cache."""
+FEWEST, MOST = 32, 1024
+"""The pixels whose patches are multiplied at a time, at least and at most."""
 
 
 def conv2d(
@@ -53,26 +61,129 @@ def _build(problem: FunctionCall) -> CallPlan:
     if not elements(x.shape) or not elements(weight.shape):
         problem.refuse("bind.shape", f"x has shape {x.shape} and weight has shape {weight.shape}: there is nothing to "
                        "sum up")  # fmt: skip
-    sums = accumulator(x.element)
-    kernel = settled(library_kernel(kernels.convolution, problem.target, type=x.element, accumulator=sums,
-                                    stride=stride, dilation=dilation), library)  # fmt: skip
-    image = library.viewer(AxisView(CHANNELS_LAST, tuple(x.shape[a] for a in CHANNELS_LAST)), x.shape)
-    taps = library.viewer(AxisView(FILTERS, tuple(weight.shape[a] for a in FILTERS)), weight.shape)
+    convolve = (_by_patches if is_cpu(problem.target) else _by_tiles)(problem, shape, stride, pad, dilation)
     result = library.viewer(AxisView(CHANNELS_LAST, tuple(shape[a] for a in CHANNELS_LAST)), shape)
-    is_final = sums == x.element and (last if out is None else _is_channels_last(out)) and bias is None
+    is_final = convolve.element == x.element and (last if out is None else _is_channels_last(out)) and bias is None
+
+    to_last = None if last else _to_channels_last(problem, x)
+    plain = _is_packed(out if out is not None else Operand("out", x.element, shape, ()).packed(made.order))
+    from_last = _from_channels_last(problem, shape, convolve.element == x.element and plain)
 
     def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         pixels, filters, offsets = arrays
-        if not last:
-            pixels = library.copied(pixels, CHANNELS_LAST)
-        y = outs[0] if is_final else library.empty(shape, sums, CHANNELS_LAST)
-        kernel(pad, image(pixels), taps(library.copied(filters, FILTERS)), result(y))
+        if to_last is not None:
+            pixels = to_last(pixels)
+        y = outs[0] if is_final else library.empty(shape, convolve.element, CHANNELS_LAST)
+        convolve.launch(pixels, filters, result(y))
         if offsets is not None:
             library.add_along(y, offsets, 1)
         if not is_final:
-            library.assign(outs[0], y)
+            from_last(outs[0], y)
 
     return CallPlan((made,), launch, (True,))
+
+
+def _to_channels_last(problem: FunctionCall, x: Operand) -> Callable[[Any], Any]:
+    """What makes images with channels side by side of others."""
+    library = problem.library
+    if not _turns_quickly(problem, x.shape) or not _is_packed(x):
+        return lambda array: library.copied(array, CHANNELS_LAST)
+    turn = settled(library_kernel(kernels.transposed_load, problem.target, type=x.element), library)
+    images, channels, height, width = x.shape
+
+    def copied(array: Any) -> Any:
+        made = library.empty(x.shape, x.element, CHANNELS_LAST)
+        planes = array.reshape(images, channels, height * width)
+        pixels = made.transpose(CHANNELS_LAST).reshape(images, height * width, channels)
+        for image in range(images):
+            turn(planes[image], pixels[image])
+        return made
+
+    return copied
+
+
+def _from_channels_last(problem: FunctionCall, shape: tuple[int, ...], is_plain: bool) -> Callable[[Any, Any], None]:
+    """What copies images with channels side by side to a result; `is_plain` if that is packed in order C."""
+    library = problem.library
+    if not _turns_quickly(problem, shape) or not is_plain:
+        return library.assign
+    turn = settled(library_kernel(kernels.transposed_load, problem.target, type=problem.operand(0).element), library)
+    images, channels, height, width = shape
+
+    def assign(out: Any, made: Any) -> None:
+        planes = out.reshape(images, channels, height * width)
+        pixels = made.transpose(CHANNELS_LAST).reshape(images, height * width, channels)
+        for image in range(images):
+            turn(pixels[image], planes[image])
+
+    return assign
+
+
+def _turns_quickly(problem: FunctionCall, shape: tuple[int, ...]) -> bool:
+    """Whether there is a kernel that rearranges images: it is faster than NumPy, and takes those that are aligned."""
+    bytes_of_one = elements(shape[1:]) * DTYPE_OF[problem.operand(0).element].itemsize
+    return problem.library is HOST and is_cpu(problem.target) and bytes_of_one % ALIGNMENT == 0
+
+
+def _is_packed(one: Operand) -> bool:
+    return one.steps == packed_steps(one.shape, range(len(one.shape)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Convolution:
+    """What computes a convolution of images with channels side by side: `launch(x, weight, result)`.
+
+    The result, with channels last, has elements of the type `element`.
+    """
+
+    launch: Callable[[Any, Any, Any], None]
+    element: str
+
+
+def _by_tiles(
+    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+) -> _Convolution:  # fmt: skip
+    """The kernel of the library."""
+    x, weight, library = problem.operand(0), problem.operand(1), problem.library
+    sums = accumulator(x.element)
+    kernel = settled(library_kernel(kernels.convolution, problem.target, type=x.element, accumulator=sums,
+                                    stride=stride, dilation=dilation), library)  # fmt: skip
+    image = _image(problem)
+    taps = library.viewer(AxisView(FILTERS, tuple(weight.shape[a] for a in FILTERS)), weight.shape)
+    return _Convolution(lambda x, weight, y: kernel(pad, image(x), taps(library.copied(weight, FILTERS)), y), sums)
+
+
+def _by_patches(
+    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+) -> _Convolution:  # fmt: skip
+    """Products of filters and patches, which work-groups copy into memory that each call allocates."""
+    x, weight, library = problem.operand(0), problem.operand(1), problem.library
+    filters, channels, rows, columns = weight.shape
+    depth, pixels = rows * columns * channels, shape[0] * shape[2] * shape[3]
+    size = DTYPE_OF[x.element].itemsize
+    groups = sharing_groups(problem.target)
+    tile = min(max(PATCHES // (depth * size), FEWEST), MOST, -(-pixels // groups))
+    layers = min(groups, -(-pixels // tile))
+    kernel = settled(array_kernel("convolution", "convolution", problem.target, type=x.element), library)
+    straight = _is_channels_last(weight)
+    taps = library.viewer(AxisView(CHANNELS_LAST, (filters, depth)), weight.shape)
+    image = _image(problem)
+    flat = library.viewer(AxisView((0, 1, 2, 3), (pixels, filters)), tuple(shape[a] for a in CHANNELS_LAST))
+    patches = (layers, tile, depth)
+    as_it_is = library.viewer(AxisView((0, 1, 2), patches), patches)
+
+    def launch(x: Any, weight: Any, y: Any) -> None:
+        weight = weight if straight else library.copied(weight, CHANNELS_LAST)
+        memory = as_it_is(library.empty(patches, problem.operand(0).element, (0, 1, 2)))
+        kernel(stride, pad, dilation, rows, columns, shape[2], shape[3], image(x),
+               taps(weight), memory, flat(y))  # fmt: skip
+
+    return _Convolution(launch, x.element)
+
+
+def _image(problem: FunctionCall) -> Callable[[Any], Any]:
+    shape = problem.operand(0).shape
+    return problem.library.viewer(AxisView(CHANNELS_LAST, tuple(shape[a] for a in CHANNELS_LAST)), shape)
 
 
 def _check_operands(problem: FunctionCall, x: Operand, weight: Operand, bias: Operand | None) -> None:

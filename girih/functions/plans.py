@@ -196,8 +196,8 @@ class ArrayFunction:
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...], target: str | None
     ) -> Any:
         """The results for arrays of NumPy."""
+        results = self._run(HOST, arguments, options, outs, target)
         plan = self._plan(HOST, arguments, options, outs, target)
-        results = self._run(plan, HOST, arguments, outs)
         key = self._key(arguments, options, outs[0], target)
         if key is not None and outs[0] is None:
             _QUICK[key] = _quick(plan)
@@ -216,7 +216,7 @@ class ArrayFunction:
             made = self(arguments, options, outs[0], target) if one else self._on_host(arguments, options, outs, target)
             results: Sequence[Any] = (made,) if len(outs) == 1 else made
         else:
-            results = self._run(self._plan(library, arguments, options, outs, target), library, arguments, outs)
+            results = self._run(library, arguments, options, outs, target)
         shown = [handed(one) if user is None else user for one, user in zip(results, given, strict=True)]
         return shown[0] if len(shown) == 1 else tuple(shown)
 
@@ -264,15 +264,18 @@ class ArrayFunction:
         return plan
 
     def _run(
-        self, plan: CallPlan, library: Library, arguments: tuple[Any, ...], outs: tuple[Any, ...]
-    ) -> Sequence[Any]:
+        self, library: Library, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...],
+        target: str | None,
+    ) -> Sequence[Any]:  # fmt: skip
+        plan = self._plan(library, arguments, options, outs, target)
         try:
             return self._computed(plan, library, arguments, outs)
-        except LaunchError:
-            arrays = arguments + outs
-            if library is not HOST or all(a is None or a.flags.aligned for a in arrays):
+        except LaunchError as error:
+            if any(found.code != "bind.alignment" for found in error.diagnostics):
                 raise
-        straight = tuple(a if a is None or a.flags.aligned else a.copy() for a in arguments)
+        # New arrays begin where kernels want them to.
+        straight = tuple(a if a is None else library.copied(a, range(a.ndim)) for a in arguments)
+        plan = self._plan(library, straight, options, (None,) * len(outs), target)
         made = self._computed(plan, library, straight, (None,) * len(outs))
         return [_kept(library, out, one) for out, one in zip(outs, made, strict=True)]
 

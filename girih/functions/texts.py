@@ -71,3 +71,9 @@ def settled(kernel: Kernel, library: Library) -> Callable[..., None]:
 def accumulator(element: str) -> str:
     """The type of sums: f64 for f64, else f32."""
     return "f64" if element == "f64" else "f32"
+
+
+@lru_cache(maxsize=64)
+def sharing_groups(target: str | None) -> int:
+    """The work-groups that are to share a large product on a target."""
+    return resolved_target(target).product_groups() or 1
