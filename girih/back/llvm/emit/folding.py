@@ -103,19 +103,28 @@ _OF_UNSIGNED: dict[str, Callable[[int, int], int]] = {
 
 def combined(opcode: str, a: Val, b: Val) -> Val | None:
     """The result of an instruction on constant vectors; None if an operand is not constant."""
+    return _folded(opcode, lane_values(a), lane_values(b), a.type)
+
+
+def combined_numbers(opcode: str, a: Val, b: Val) -> Val | None:
+    """The result of an instruction on constant integers; None if an operand is not constant."""
+    x, y = a.literal, b.literal
+    return None if x is None or y is None else _folded(opcode, (x,), (y,), a.type)
+
+
+def _folded(opcode: str, x: tuple[int, ...] | None, y: tuple[int, ...] | None, type: str) -> Val | None:
     unsigned = _OF_UNSIGNED.get(opcode)
     fold = unsigned or _OF_VECTORS.get(opcode)
-    x, y = lane_values(a), lane_values(b)
     if fold is None or x is None or y is None:
         return None
-    width = bits(a.type)
+    width = bits(type)
     if opcode in ("sdiv", "srem", "udiv", "urem") and 0 in y:
         return None
     if opcode in ("shl", "ashr", "lshr") and not all(0 <= n < width for n in y):
         return None
     if unsigned is not None:
         x, y = _unsigned(x, width), _unsigned(y, width)
-    return vector([fold(p, q) for p, q in zip(x, y, strict=True)], scalar(a.type))
+    return vector([fold(p, q) for p, q in zip(x, y, strict=True)], scalar(type))
 
 
 def _unsigned(values: tuple[int, ...], width: int) -> tuple[int, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from girih.back.llvm.emit.folding import lane_values
+from girih.back.llvm.emit.folding import combined_numbers, lane_values
 from girih.back.llvm.emit.text import ModuleText, Operand, Val, bits, integer, lanes, poison, scalar, stored_bytes
 from girih.back.llvm.emit.writer import Loop, Writer
 from girih.back.llvm.numbers.turns import angle_without_turns
+from girih.back.llvm.nvptx.machine.narrow import NarrowNumbers, is_narrow
 from girih.back.llvm.nvptx.machine.remainder import remainder
 from girih.lazy_dataclass import dataclass
 
@@ -87,6 +88,7 @@ class NvptxWriter(Writer):
         """The powers of two, up to `MOST_BYTES`, of which integers are known to be multiples."""
         self._loops: list[_WrittenLoop] = []
         """The loops around the code that is being written."""
+        self.narrow = NarrowNumbers()
         super().__init__(module, header)
 
     # --- loops ---------------------------------------------------------------------------
@@ -274,6 +276,9 @@ class NvptxWriter(Writer):
         """
         if opcode == "frem":
             return self._each(self.value(a), self.value(b))
+        known = combined_numbers(opcode, self.value(a), self.value(b))
+        if known is not None:
+            return known
         found = super().binary(opcode, a, b)
         if opcode == "mul":
             self._note_product(found, self.value(a), self.value(b))
@@ -281,10 +286,17 @@ class NvptxWriter(Writer):
             self._sums[found.text] = self.value(a), self.value(b), 1 if opcode == "add" else -1
         if opcode in ("add", "sub", "mul", "and", "shl") and found.literal is None and lanes(found.type) == 1:
             self._note_power(found, opcode, self.value(a), self.value(b))
+        if is_narrow(found.type):
+            self.narrow.note(opcode, self.value(a), self.value(b), found)
         return found
 
     def convert(self, opcode: str, a: Val, type: str) -> Val:
-        """The value in another type; an integer in one of another width is a multiple of the same powers of two."""
+        """The value in another type; an integer in one of another width is a multiple of the same powers of two.
+
+        Narrow integers become floats by arithmetic.
+        """
+        if opcode == "sitofp" and type == "float" and a.literal is None and is_narrow(a.type):
+            return self.narrow.as_float(self, a)
         found = super().convert(opcode, a, type)
         if opcode in ("sext", "zext", "trunc") and a.text in self._powers:
             self._powers[found.text] = self._powers[a.text]

@@ -56,9 +56,10 @@ def gathered_tensor(code: TileCode, op: CooperativeMatrixLoadTensor) -> Gathered
 
 @dataclass(frozen=True, slots=True)
 class BlockRun:
-    """Neighbouring blocks that a thread has read: its copy of their bytes, and where their components are."""
+    """Neighbouring blocks that a thread has read: its copy of their bytes, its words, where their components are."""
 
     copy: Val
+    words: tuple[Val, ...]
     line: Val
     neighbour: Val
     element: Element
@@ -89,10 +90,10 @@ class DecodedBlocks:
         w, words = code.w, self.count * tensor.unit // _WORD
         element = tensor.element(self._position(line, neighbour), inside=True)
         address, copy = tensor.address(element), code.private("i32", words)
-        for number in range(words):
-            held = code.ptx.load_word(w.at(address, _WORD * number))
-            w.store(held, w.at(copy, _WORD * number), _WORD)
-        return BlockRun(copy, line, neighbour, element)
+        held = tuple(code.ptx.load_word(w.at(address, _WORD * number)) for number in range(words))
+        for number, one in enumerate(held):
+            w.store(one, w.at(copy, _WORD * number), _WORD)
+        return BlockRun(copy, held, line, neighbour, element)
 
     def component(self, run: BlockRun, number: int) -> Val:
         """What the region yields for a component of a run, as it is in memory."""
@@ -104,6 +105,7 @@ class DecodedBlocks:
         assert type is not None
         shape, strides = (tuple(n or 0 for n in numbers) for numbers in (type.shape, type.strides))
         memory = w.at(run.copy, block * tensor.unit)
+        code.words[memory.text] = run.words, block * tensor.unit
         held = MemRefHeld(
             type, memory, index(integer(0)), shape, strides, op.block.name, type.element.size, maybe_null=False
         )

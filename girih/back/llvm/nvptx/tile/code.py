@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 
 from girih.back.llvm.emit.text import Operand, Val, integer
 from girih.back.llvm.lower.access import locate
@@ -18,7 +19,7 @@ from girih.back.llvm.nvptx.machine.code import MEMORY, CudaCode
 from girih.back.llvm.nvptx.tile.matrices import ComponentsPlace, ThreadShare
 from girih.back.llvm.nvptx.tile.ptx import TilePtx, word
 from girih.ir.core import Op, RegionKind
-from girih.ir.types import GroupType
+from girih.ir.types import I8, GroupType
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Load
 from girih.tile.budget import SharedLayout
@@ -38,6 +39,8 @@ class TileCode(CudaCode):
     """Where a thread's components are, in the code of consumers."""
     asked: bool
     """Whether checks are asked for; `checks` says whether they are written here."""
+    words: dict[str, tuple[Sequence[Val], int]] = field(default_factory=dict)
+    """The words that were read of a private copy, by the text of a pointer into it, and the byte that it points to."""
 
     @property
     def consumers(self) -> int:
@@ -66,10 +69,28 @@ class TileCode(CudaCode):
 
     def lower(self, op: Op) -> None:
         """Lower an instruction; a load of a scalar gives zero where there is nothing."""
-        if isinstance(op, Load) and self.asked and not isinstance(op.tensor.type, GroupType):
+        if isinstance(op, Load) and (byte := self._byte(op)) is not None:
+            self.set(op.result, uniform(I8, byte))
+        elif isinstance(op, Load) and self.asked and not isinstance(op.tensor.type, GroupType):
             self._load(op)
         else:
             CudaCode.lower(self, op)
+
+    def _byte(self, op: Load) -> Val | None:
+        """The byte that is loaded from words in registers; None for another load, or one from an unknown place."""
+        if op.result.type != I8 or isinstance(op.tensor.type, GroupType):
+            return None
+        memref = self.memref(op.tensor)
+        words, place = self.words.get(memref.pointer.text, ((), 0))
+        indices, offset = [self.index(number).part.literal for number in op.indices], memref.offset.part.literal
+        if not words or offset is None or None in indices:
+            return None
+        for number, stride in zip(indices, memref.strides, strict=True):
+            if not isinstance(stride, int):
+                return None
+            offset += (number or 0) * stride
+        word, byte = divmod(place + offset, 4)
+        return self.writer.narrow.byte(self.w, words[word], byte) if 0 <= word < len(words) else None
 
     def _load(self, op: Load) -> None:
         w, memref = self.w, self.memref(op.tensor)
