@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from girih.ir.types import BF16, F16, CoopMatrix, Number, Use
+from girih.ir.types import BF16, F16, I32, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
 from girih.tile.form import BoxPiece, MapRecipe, SharedTile
 from girih.tile.known import Terms
-from girih.tile.places import PlaceDimension, PlaceInArgument
+from girih.tile.places import BlocksPlace, PlaceDimension, PlaceInArgument
 from girih.tile.program import NoTileProgram
 
 MOST_IN_BOX = 256
 """The elements that a box has along a dimension at most (CUDA driver API, cuTensorMapEncodeTiled)."""
+_WORDS_OF_PIECE = 4
+"""The lines of a box are multiples of 16 bytes."""
 _SWIZZLES = (128, 64, 32)
 _MOST_DIMENSIONS = 5
 
@@ -85,6 +87,19 @@ def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[in
     return BoxedTile(
         tile, map_, tuple(d.begin for d in dimensions), pieces_of(tile, lines_in_box, len(dimensions)), lines_in_box
     )
+
+
+def boxed_blocks(name: str, place: BlocksPlace, tile: SharedTile, span: Span) -> BoxedTile:
+    """The blocks of a tile, line by line and one behind the other as in memory. Raises `NoTileProgram`."""
+    inner, outer, words = place.line, place.across, place.words
+    if words % _WORDS_OF_PIECE or max(words, tile.lines) > MOST_IN_BOX:
+        raise NoTileProgram(f"a box has no lines of {4 * words} bytes", span)
+    blocks = SharedTile(name, I32, tile.lines, words, by_rows=True, swizzle=0)
+    map_ = MapRecipe(
+        name, place.parameter, I32, place.offset, (inner.size, outer.size), (inner.stride, outer.stride),
+        (words, tile.lines), 0,
+    )  # fmt: skip
+    return BoxedTile(blocks, map_, (inner.begin, outer.begin), pieces_of(blocks, tile.lines, 2), tile.lines)
 
 
 def gathered(name: str, matrix: CoopMatrix, place: PlaceInArgument | None, span: Span) -> SharedTile:

@@ -247,10 +247,12 @@ class Gather:
     """A tile that the threads of the producer fill with what a load of the ir loads, at addresses that they compute.
 
     That is for memory that no map describes. Checks are left out, as everywhere; what the load leaves out is 0.
+    A load that decodes may find its `blocks` in a ring of their own, of which the `Supply` before filled a slot.
     """
 
     tile: str
     op: Op
+    blocks: TileFactor | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -486,6 +488,11 @@ class TileKernel:
         return bool(self.gathered_rings)
 
     @property
+    def block_rings(self) -> frozenset[str]:
+        """The names of the rings from which tiles are decoded: the producer's first warpgroup fills, others read."""
+        return block_rings_of(self.producer.body)
+
+    @property
     def gathered_rings(self) -> frozenset[str]:
         """The names of the rings in which some tiles are gathered."""
         return frozenset(step.ring for step in walk(self.producer.body) if isinstance(step, Supply) and gathers(step))
@@ -510,6 +517,13 @@ class TileKernel:
 def gathers(step: TileStep) -> bool:
     """Whether a step fills a tile by the threads of the producer."""
     return isinstance(step, Supply) and any(isinstance(copy, Gather) for copy in step.copies)
+
+
+def block_rings_of(steps: Steps) -> frozenset[str]:
+    """The names of the rings from which steps of a producer decode tiles."""
+    supplies = [step for step in walk(steps) if isinstance(step, Supply)]
+    found = (copy.blocks for step in supplies for copy in step.copies if isinstance(copy, Gather))
+    return frozenset(blocks.ring for blocks in found if blocks is not None)
 
 
 def walk(steps: Steps) -> Iterator[TileStep]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from dataclasses import replace
+from math import gcd, prod
 
 from girih.ir.core import Op, Value
 from girih.ir.types import ClampMode, CoopMatrix, MemRef, TensorLayoutType, TensorViewType
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
-from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
+from girih.ops.tile.coopmatrix_tensor import (
+    CooperativeMatrixLoadTensor,
+    CooperativeMatrixStoreTensor,
+    block_bytes,
+)
 from girih.ops.tile.tensor_layout import (
     TensorLayoutCreate,
+    TensorLayoutSetBlockSize,
     TensorLayoutSetClampValue,
     TensorLayoutSetDimension,
     TensorLayoutSetStride,
@@ -19,6 +25,7 @@ from girih.ops.tile.tensor_layout import (
     TensorViewCreate,
 )
 from girih.tile.amounts import Amount, combined, number
+from girih.tile.form import SharedTile
 from girih.tile.known import LaunchFacts, MemoryView, Terms, ViewMode
 from girih.tile.program import NoTileProgram
 
@@ -154,6 +161,7 @@ class _KnownLayout:
     strides: tuple[Value | int, ...] = ()
     begins: tuple[Value | int, ...] = ()
     spans: tuple[Value | int, ...] = ()
+    block: tuple[Value | int, ...] = ()
 
 
 def _tensor(op: TensorAccess, facts: LaunchFacts) -> PlaceInArgument:
@@ -169,6 +177,8 @@ def _tensor(op: TensorAccess, facts: LaunchFacts) -> PlaceInArgument:
     begin = facts.amount(op.offset)
     if begin is None or view.modes[0].shift:
         raise NoTileProgram("the launch does not know where the tensor begins", op.span)
+    if any(facts.literal(length) != 1 for length in layout.block):
+        raise NoTileProgram("the tensor has blocks", op.span)
     dimensions = _dimensions(layout, view.modes[0], facts, op)
     spans = [facts.literal(span) for span in layout.spans]
     order = _order(op.view, layout, facts, op)
@@ -215,41 +225,100 @@ def _layout(value: Value, facts: LaunchFacts, user: Op) -> _KnownLayout:
         case TensorLayoutCreate(result=result):
             assert isinstance(result.type, TensorLayoutType)
             return _KnownLayout(result.type)
+        case TensorLayoutSetBlockSize(layout=before, numbers=block):
+            return replace(_layout(before, facts, user), block=block)
         case TensorLayoutSetDimension(layout=before, numbers=sizes):
-            return _KnownLayout(_layout(before, facts, user).type, sizes, (), (0,) * len(sizes), sizes)
-        case TensorLayoutSetStride(layout=before, numbers=strides):
             known = _layout(before, facts, user)
-            return _KnownLayout(known.type, known.sizes, strides, known.begins, known.spans)
+            return _KnownLayout(known.type, sizes, (), (0,) * len(sizes), sizes, known.block)
+        case TensorLayoutSetStride(layout=before, numbers=strides):
+            return replace(_layout(before, facts, user), strides=strides)
         case TensorLayoutSlice(layout=before, slices=slices):
             known = _layout(before, facts, user)
             if any(begin != 0 for begin in known.begins):
                 raise NoTileProgram("a layout is cut twice", user.span)
             begins, spans = tuple(one.offset for one in slices), tuple(one.size or 0 for one in slices)
-            return _KnownLayout(known.type, known.sizes, known.strides, begins, spans)
+            return replace(known, begins=begins, spans=spans)
         case TensorLayoutSetClampValue(layout=before, value=value) if facts.literal(value) == 0:
             return _layout(before, facts, user)
         case _:
-            raise NoTileProgram(
-                "the tensor layout has blocks, another value outside, or comes from a branch", user.span
-            )
+            raise NoTileProgram("the tensor layout has another value outside, or comes from a branch", user.span)
 
 
 def _dimensions(layout: _KnownLayout, mode: ViewMode, facts: LaunchFacts, user: Op) -> list[PlaceDimension]:
     sizes = [facts.amount(size) for size in layout.sizes]
     strides = [facts.amount(stride) for stride in layout.strides]
-    if not sizes or None in sizes or None in strides:
+    blocks = [facts.literal(length) for length in layout.block] or [1] * len(sizes)
+    if not sizes or None in sizes or None in strides or None in blocks:
         raise NoTileProgram("the launch does not know the dimensions of the tensor", user.span)
     if not strides:
         stride = number(1)
-        for size in reversed(sizes):
+        for size, block in zip(reversed(sizes), reversed(blocks), strict=True):
             strides.insert(0, stride)
-            assert size is not None
-            stride = combined("mul", stride, size)
+            assert size is not None and block is not None
+            stride = combined("mul", stride, _count(size, block))
     made: list[PlaceDimension] = []
     for size, stride_, begin in zip(sizes, strides, layout.begins, strict=True):
         assert size is not None and stride_ is not None
         made.append(PlaceDimension(size, combined("mul", stride_, mode.stride), (begin,)))
     return made
+
+
+def _count(size: Amount, block: int) -> Amount:
+    """How many blocks have so many elements."""
+    return combined("div", combined("add", size, number(block - 1)), number(block))
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksPlace:
+    """The place of blocks that a tile is decoded from: lines of `words` neighbouring words of four bytes.
+
+    A block has `length` components in `unit` bytes; along a line, the place begins at component `begin`. Lengths of
+    dimensions are rounded down to 16 bytes, so that there is always a map; who reads the words looks whether that
+    changed anything.
+    """
+
+    parameter: int
+    offset: Amount
+    line: PlaceDimension
+    across: PlaceDimension
+    words: int
+    length: int
+    unit: int
+    begin: Value | int
+
+
+def blocks_of(op: CooperativeMatrixLoadTensor, tile: SharedTile, facts: LaunchFacts) -> BlocksPlace:
+    """The place of the blocks that a tile is decoded from. Raises `NoTileProgram` where it has no whole ones.
+
+    Blocks that are whole words together are taken together.
+    """
+    matrix, view, layout = matrix_of(op), facts.view(op.memory, op), _layout(op.layout, facts, op)
+    begin, block = facts.amount(op.offset), op.block_type
+    assert isinstance(block, MemRef) and isinstance(op.memory.type, MemRef)
+    order, lengths = _order(op.view, layout, facts, op), [facts.literal(length) for length in layout.block]
+    if op.memory.type.element.size != 1 or begin is None or view.modes[0].shift or view.fixed or len(order) != 2:
+        raise NoTileProgram("blocks are no box of an array of bytes", op.span)
+    across, along = order if tile.by_rows else order[::-1]
+    spans = tuple(facts.literal(layout.spans[k]) for k in order)
+    length, unit = lengths[along] if lengths else None, block_bytes(block)
+    run = 0 if not length else length * (4 // gcd(4, unit))
+    if spans != matrix.shape or lengths[across] != 1 or not run or tile.span % run or view.modes[0].stride.literal != 1:
+        raise NoTileProgram("the tile does not consist of whole blocks", op.span)
+    assert length is not None
+    line, neighbours = _dimensions(layout, view.modes[0], facts, op)[across], layout.sizes[along]
+    count = facts.amount(neighbours)
+    assert count is not None
+    words = [_words(combined("mul", size, number(unit))) for size in (_count(count, length), line.stride)]
+    offset = combined("div", combined("add", view.offset, begin), number(4))
+    inner = PlaceDimension(words[0], number(1), (layout.begins[along],))
+    outer = PlaceDimension(line.size, words[1], line.begin)
+    some = tile.span // length * unit // 4
+    return BlocksPlace(view.parameter, offset, inner, outer, some, length, unit, layout.begins[along])
+
+
+def _words(bytes: Amount) -> Amount:
+    """The words of four bytes in so many bytes, rounded down to 16 bytes, and those at least."""
+    return combined("max", combined("mul", combined("div", bytes, number(16)), number(4)), number(4))
 
 
 def _order(view: Value | None, layout: _KnownLayout, facts: LaunchFacts, user: Op) -> tuple[int, ...]:

@@ -89,12 +89,19 @@ def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[i
 def _for_consumers(
     program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool, maps: bool
 ) -> TileKernel:
-    """The tile kernel with some consumers, and with the widest stagings that leave room for the rings."""
-    for width in STAGING_COLUMNS:
-        made = translated(program, consumers, checks=checks, maps=maps, staging_columns=width)
+    """The tile kernel with some consumers, and with the widest stagings that leave room for the rings.
+
+    Blocks that are decoded come through the copy engine, where there is room for them and for who decodes.
+    """
+    ways = [(blocks, width) for blocks in (True, False) for width in STAGING_COLUMNS]
+    for blocks, width in ways:
+        made = translated(program, consumers, checks=checks, maps=maps, blocks=blocks, staging_columns=width)
+        if blocks and not made.block_rings:
+            continue
         rings = _with_slots(made, consumers, hints)
-        if rings is not None:
-            return _kernel(program, made, rings, consumers, hints)
+        kernel = None if rings is None else _kernel(program, made, rings, consumers, hints)
+        if kernel is not None:
+            return kernel
     need = shared_layout(made.rings, made.stores.stagings, consumers).bytes
     what = f"two tiles of each factor take {need} bytes of shared memory, of {MOST_SHARED_BYTES}"
     raise NoTileProgram(what, program.function.span, "take smaller tiles, or fewer summands at a time")
@@ -102,7 +109,8 @@ def _for_consumers(
 
 def _kernel(
     program: TileProgram, made: TwoRoles, rings: tuple[Ring, ...], consumers: int, hints: Mapping[str, object]
-) -> TileKernel:
+) -> TileKernel | None:
+    """The kernel of some roles; None where blocks come in rings, and there is no warpgroup to decode them."""
     if not any(isinstance(step, Issue) for step in walk(made.consumers)):
         raise NoTileProgram("there is no product of matrices", program.function.span)
     producer = needed(made.producer)
@@ -111,12 +119,15 @@ def _kernel(
     steps = scheduled(steps, consumers)
     alive = most_alive(steps, made.registers, consumers)
     producers, mine, theirs = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS)
+    if made.block_rings and producers < 2:
+        return None
     if alive + _OTHER_REGISTERS > min(theirs, 255):
         what = f"matrices take {alive} registers of a work-item, of {min(theirs, 255)} with {consumers} groups of 128"
         raise NoTileProgram(what, program.function.span, "take smaller tiles, or more rows for more groups")
     used = touched(steps)
     if not isinstance(hints.get("stages"), int):
-        rings = tuple(_in_turns(ring, producers) for ring in rings)
+        decoders = producers - 1 if made.block_rings else producers
+        rings = tuple(ring if ring.name in made.block_rings else _in_turns(ring, decoders) for ring in rings)
     return TileKernel(
         function=program.function,
         maps=(*made.maps, *made.stores.maps),
@@ -167,8 +178,21 @@ def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> 
     for slots in range(max(most, 2), 1, -1):
         sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in made.rings)
         if shared_layout(sized, made.stores.stagings, consumers).bytes <= MOST_SHARED_BYTES:
-            return sized
+            return _with_more_blocks(made, sized, consumers)
     return None
+
+
+def _with_more_blocks(made: TwoRoles, rings: tuple[Ring, ...], consumers: int) -> tuple[Ring, ...]:
+    """The rings with more slots of blocks, as far as there is room: they are what comes from far away."""
+    found = rings
+    while True:
+        more = tuple(
+            replace(ring, slots=ring.slots + 1) if ring.name in made.block_rings and ring.slots < _MOST_SLOTS else ring
+            for ring in found
+        )
+        if more == found or shared_layout(more, made.stores.stagings, consumers).bytes > MOST_SHARED_BYTES:
+            return found
+        found = more
 
 
 def _order(program: TileProgram, made: TwoRoles, hints: Mapping[str, object]) -> WorkOrder:

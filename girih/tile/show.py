@@ -171,7 +171,8 @@ class _StepLines:
 
     def _copy(self, copy: Copy | Gather, indent: str) -> str:
         if isinstance(copy, Gather):
-            return f"{copy.tile} := memory by {self.printer.text(copy.op, indent)}"
+            source = "memory" if copy.blocks is None else f"memory or {_factor(copy.blocks)}"
+            return f"{copy.tile} := {source} by {self.printer.text(copy.op, indent)}"
         return f"{copy.tile} := {copy.map}{self._place(copy.at)}{_pieces(copy.pieces)}"
 
     def _place(self, at: Sequence[Coordinate]) -> str:

@@ -12,7 +12,7 @@ from girih.analysis.effects import roots_of, written_parameters
 from girih.analysis.uniformity import constants_of
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op, Region, Value
-from girih.ir.types import F32, INDEX, CoopMatrix, Number, Use
+from girih.ir.types import F32, INDEX, CoopMatrix, MemRef, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Cast, Constant, Div, Rem, Shl, Shr, Unary
@@ -30,7 +30,7 @@ from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, Cooperativ
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.ops.tile.math import Math
 from girih.ops.tile.memory import Expand, Fuse, Load, Subview
-from girih.tile.boxes import boxed, gathered, same_but_for_names
+from girih.tile.boxes import boxed, boxed_blocks, gathered, same_but_for_names
 from girih.tile.factors import FactorLoad, FilledTogether, factors_of
 from girih.tile.form import (
     Assign,
@@ -59,10 +59,11 @@ from girih.tile.form import (
     TileProduct,
     TileStep,
     Verify,
+    block_rings_of,
 )
 from girih.tile.known import LaunchFacts, Terms
 from girih.tile.masks import SplitApply, split
-from girih.tile.places import PlaceInArgument, box_of, matrix_of, place_of
+from girih.tile.places import BlocksPlace, PlaceInArgument, blocks_of, box_of, matrix_of, place_of
 from girih.tile.products import check_product, is_promoted, takes_major
 from girih.tile.program import NoTileProgram, TileProgram
 from girih.tile.spreads import is_outer, keeps_what_is_the_same, spreads_of
@@ -88,6 +89,11 @@ class TwoRoles:
     producer: tuple[TileStep, ...] = ()
     consumers: tuple[TileStep, ...] = ()
 
+    @property
+    def block_rings(self) -> frozenset[str]:
+        """The names of the rings from which tiles are decoded."""
+        return block_rings_of(self.producer)
+
     def map_of(self, wanted: MapRecipe) -> str:
         """The name of a map like another one, which is added where there is none."""
         for one in self.maps:
@@ -98,10 +104,15 @@ class TwoRoles:
         return name
 
 
-def translated(program: TileProgram, consumers: int, *, checks: bool, maps: bool, staging_columns: int) -> TwoRoles:
-    """The steps of a program for some consumers, with or without maps. Raises `NoTileProgram`."""
+def translated(
+    program: TileProgram, consumers: int, *, checks: bool, maps: bool, blocks: bool, staging_columns: int
+) -> TwoRoles:
+    """The steps of a program for some consumers, with or without maps, and rings of blocks that tiles are decoded from.
+
+    Raises `NoTileProgram`.
+    """
     made = TwoRoles(stores=Stores(most_columns=staging_columns))
-    return _Translation(program, consumers, made, checks=checks, maps=maps).made()
+    return _Translation(program, consumers, made, checks=checks, maps=maps, blocks=maps and blocks).made()
 
 
 @dataclass(slots=True, eq=False)
@@ -117,8 +128,10 @@ class _Lists:
 
 
 class _Translation:
-    def __init__(self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool) -> None:
-        self.program, self.consumers, self.checks, self.maps = program, consumers, checks, maps
+    def __init__(
+        self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool, blocks: bool
+    ) -> None:
+        self.program, self.consumers, self.checks, self.maps, self.blocks = program, consumers, checks, maps, blocks
         self.facts = LaunchFacts(program)
         self.constants = constants_of(program.function)
         for op in program.walk():
@@ -306,15 +319,33 @@ class _Translation:
                 what = f"a factor of {matrix.component} has no neighbours in memory along the depth of the product"
                 raise NoTileProgram(what, load.span, "store it the other way: the engine cannot turn it")
         except NoTileProgram as reason:
-            self.out.gathered.append(reason)
             self._verify(load, place, lists)
-            return gathered(name, matrix, place, load.span), Gather(name, load)
+            tile = gathered(name, matrix, place, load.span)
+            blocks = self._supply_blocks(load, tile, lists) if self.blocks else None
+            if blocks is None:
+                self.out.gathered.append(reason)
+            return tile, Gather(name, load, blocks)
         self._verify(load, place, lists)
         if not self.maps:
             return gathered(name, matrix, place, load.span), Gather(name, load)
         at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
         map_ = replace(box.map, rounded=matrix.component == F32)
         return box.tile, Copy(name, self.out.map_of(map_), at, box.pieces)
+
+    def _supply_blocks(self, load: FactorLoad, tile: SharedTile, lists: _Lists) -> TileFactor | None:
+        """Have a slot filled with the blocks that a tile is decoded from; None where no map has them."""
+        if not isinstance(load, CooperativeMatrixLoadTensor) or not isinstance(load.block_type, MemRef):
+            return None
+        try:
+            place = blocks_of(load, tile, self.facts)
+            box = boxed_blocks("blocks", place, tile, load.span)
+        except NoTileProgram:
+            return None
+        steps = lists.producer
+        at = (_first_word(place, steps), self.sum_of(box.at[1], steps))
+        ring = self._ring(Ring("", 2 if self.loops else 1, (box.tile,)))
+        steps.append(Supply(ring, (Copy(box.tile.name, self.out.map_of(box.map), at, box.pieces),)))
+        return TileFactor(ring, box.tile.name)
 
     def _verify(self, op: Op, place: PlaceInArgument | None, lists: _Lists) -> None:
         """Check a load or store that must lie inside, or does where a branch of the program says so."""
@@ -470,6 +501,19 @@ class _Translation:
                 return self._constant(a)
             case _:
                 return None
+
+
+def _first_word(place: BlocksPlace, steps: list[TileStep]) -> Value | int:
+    """The word that the blocks of a tile begin with, in its line."""
+    if isinstance(place.begin, int):
+        return place.begin // place.length * place.unit // 4
+    ops = RegionBuilder(TILE_LANGUAGE)
+    found = place.begin
+    for mnemonic, number in (("div", place.length), ("mul", place.unit), ("div", 4)):
+        (other,) = ops.add("constant", INDEX, value=number)
+        (found,) = ops.add(mnemonic, INDEX, a=found, b=other)
+    steps += map(Compute, ops.ops)
+    return found
 
 
 def _is_scalar(op: For | If) -> bool:

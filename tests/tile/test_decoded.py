@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from girih import kernels
+from girih.ir.types import I32
 from girih.tile.budget import MOST_SHARED_BYTES, layout_of
 from girih.tile.form import Gather, Supply, walk
 from girih.tile.recognise import tile_kernel
@@ -27,22 +28,37 @@ def test_the_form(golden: Golden) -> None:
 def test_who_decodes(rows: int, columns: int, depth: int, producers: int, registers: tuple[int, int]) -> None:
     """Several warpgroups of the producer, where registers suffice; each has as many slots as every other one."""
     kernel = tile_kernel(weighted(rows=rows, columns=columns, depth=depth))
-    supplies = [step for step in walk(kernel.producer.body) if isinstance(step, Supply)]
-    assert [[copy.tile for copy in step.copies if isinstance(copy, Gather)] for step in supplies] == [["left"]] * 2
+    ring, supplies = kernel.rings[-1], [step for step in walk(kernel.producer.body) if isinstance(step, Supply)]
+    filled = [[copy.tile for copy in step.copies if isinstance(copy, Gather)] for step in supplies]
+    assert [tiles for tiles in filled if tiles] == [["left"]] * 2
     assert kernel.producer.warpgroups == producers
     assert (kernel.producer.registers, kernel.consumers.registers) == registers
-    (ring,) = kernel.rings
-    assert ring.slots % producers == 0 or ring.slots < producers
+    decoders = producers - len(kernel.block_rings)
+    assert ring.slots % decoders == 0 or ring.slots < decoders
     assert layout_of(kernel).bytes <= MOST_SHARED_BYTES
-    assert {one.reason for one in kernel.slower} == {"components are decoded when they are loaded"}
+    assert bool(kernel.slower) is not bool(kernel.block_rings)
 
 
-@pytest.mark.parametrize("format", ["q4_0", "q8_0"])
-def test_as_the_interpreter(format: str) -> None:
-    """In every order, at edges and inside."""
-    function = weighted(format)
+@pytest.mark.parametrize(("format", "words"), [("q4_0", 36), ("q8_0", 68)])
+def test_blocks_come_through_the_copy_engine(format: str, words: int) -> None:
+    """Where lines of a tile are multiples of 16 bytes: as they are in memory, with what room there is ahead."""
+    kernel = tile_kernel(weighted(format, rows=64, columns=16, depth=256))
+    blocks, factors = kernel.rings
+    assert kernel.block_rings == {blocks.name} and blocks.slots >= factors.slots
+    (tile,) = blocks.tiles
+    assert (tile.component, tile.lines, tile.span, tile.swizzle) == (I32, 64, words, 0)
+    assert [one.box for one in kernel.maps if one.parameter == 0] == [(words, 64)]
+    assert not tile_kernel(weighted(format, rows=64, columns=16, depth=64)).block_rings
+
+
+@pytest.mark.parametrize(
+    ("format", "depth", "k"), [("q4_0", 64, 96), ("q8_0", 64, 96), ("q4_0", 256, 512), ("q8_0", 256, 320)]
+)
+def test_as_the_interpreter(format: str, depth: int, k: int) -> None:
+    """In every order, at edges and inside, from memory and from rings of blocks."""
+    function = weighted(format, depth=depth)
     random = np.random.default_rng(3)
-    m, n, k = 72, 24, 96
+    m, n = 72, 24
     w = kernels.quantize(random.standard_normal((m, k)), format)
     x = np.asfortranarray(random.integers(-4, 5, (k, n)).astype(np.float16))
     c = np.full((m, n), 77, np.float32, order="F")

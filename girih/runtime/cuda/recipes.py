@@ -14,6 +14,7 @@ from girih.addressing.tensor_map.model import TensorMap
 from girih.arguments.arrays import Accepted
 from girih.arguments.claims import Claim
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
+from girih.ir.types import I32
 from girih.lazy_dataclass import dataclass
 from girih.runtime.cuda.tensor_maps import MadeMap
 from girih.tile.amounts import Amount
@@ -21,6 +22,7 @@ from girih.tile.form import MapRecipe
 
 UNIT_BYTES = 16
 """What bases, strides and rows are multiples of (`tensor_map.stride_multiple`, `tensor_map.address_aligned`)."""
+_WORDS = "s32"
 _SWIZZLES = {0: "none", 32: "32B", 64: "64B", 128: "128B"}
 
 
@@ -89,7 +91,8 @@ def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[
         )
     if recipe.stored and sizes[0] * bytes_of % UNIT_BYTES:
         raise IllegalMapError(f"{item.place}: lines of {sizes[0] * bytes_of} bytes are no multiple of {UNIT_BYTES}")
-    dtype = FROM_NUMPY.get(item.dtype.name)
+    # Blocks that a program decodes are bytes, and copied as words.
+    dtype = _WORDS if recipe.component == I32 else FROM_NUMPY.get(item.dtype.name)
     if dtype is None:
         raise IllegalMapError(f"{item.place}: maps have no elements of {recipe.component}")
     try:
@@ -117,5 +120,6 @@ def _refuse_beyond(recipe: MapRecipe, claim: Claim, first: int, sizes: Sequence[
     if claim.array is None or min(sizes) < 1:
         raise IllegalMapError(f"{claim.place}: map {recipe.name} of no elements")
     last = first + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    if first < 0 or min(strides) < 0 or last >= claim.extent:
-        raise IllegalMapError(f"{claim.place}: map {recipe.name} covers elements {first} to {last} of {claim.extent}")
+    count = claim.extent * claim.dtype.itemsize // recipe.component.size
+    if first < 0 or min(strides) < 0 or last >= count:
+        raise IllegalMapError(f"{claim.place}: map {recipe.name} covers elements {first} to {last} of {count}")

@@ -100,7 +100,8 @@ class ConsumerRun(RoleRun):
 
     def counts(self) -> dict[str, int]:
         """How often the work-group awaited each ring."""
-        return {name: slots.awaited - slots.before for name, slots in self.slots.items()}
+        blocks = self.kernel.block_rings
+        return {name: slots.awaited - slots.before for name, slots in self.slots.items() if name not in blocks}
 
     def step(self, step: TileStep) -> RoleSteps:
         """A step of a consumer."""

@@ -63,5 +63,5 @@ def simulate(
 
 def _run_cta(cta: CtaRun, interleaving: Interleaving, told: Callable[[str], object] | None) -> None:
     consumers = [ConsumerRun(cta, number) for number in range(cta.launch.kernel.consumers.warpgroups)]
-    roles: dict[str, RoleSteps] = {role.name: role.run() for role in (ProducerRun(cta), *consumers)}
+    roles: dict[str, RoleSteps] = {role.name: role.run() for role in (*ProducerRun.of(cta), *consumers)}
     run_roles(roles, cta.running, interleaving.begin(), told or (lambda what: None))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from girih.ir.core import Op
-from girih.tile.form import BoxPiece, Copy, Gather, Ring, SharedTile, Supply, TileStep, Verify
+from girih.tile.form import BoxPiece, Copy, Gather, Ring, SharedTile, Supply, TileFactor, TileStep, Verify
 from girih.tile.simulate.accesses import Loads, Stores, accessed, finding, loaded
 from girih.tile.simulate.copies import EncodedMap
 from girih.tile.simulate.engine import Ending, RoleSteps, Wait
@@ -11,11 +13,27 @@ from girih.tile.simulate.role import CtaRun, RingRun, RoleRun
 
 
 class ProducerRun(RoleRun):
-    """The producer of a CTA in execution. `supplies` counts the slots of each ring since the kernel began."""
+    """The producer of a CTA in execution, or of its warpgroups those that supply some `rings`.
 
-    def __init__(self, cta: CtaRun) -> None:
-        super().__init__("the producer", cta, cta.launch.kernel.producer.body)
+    `supplies` counts the slots of each ring since the kernel began, those that are decoded from too. Checks are made by
+    the warpgroup that supplies rings of blocks, where there is one.
+    """
+
+    def __init__(self, cta: CtaRun, name: str, rings: Iterable[str], *, checks: bool) -> None:
+        super().__init__(name, cta, cta.launch.kernel.producer.body)
+        self.rings, self.checks = frozenset(rings), checks
         self.supplies = dict.fromkeys(cta.rings, 0)
+
+    @staticmethod
+    def of(cta: CtaRun) -> list[ProducerRun]:
+        """The roles of the producer of a CTA: with rings of blocks, who fills them, and who decodes."""
+        kernel = cta.launch.kernel
+        rings = {ring.name for ring in kernel.rings}
+        if not kernel.block_rings:
+            return [ProducerRun(cta, "the producer", rings, checks=True)]
+        decoded = kernel.gathered_rings
+        loader = ProducerRun(cta, "the producer", rings - decoded, checks=True)
+        return [loader, ProducerRun(cta, "the decoders", decoded, checks=False)]
 
     def begin(self) -> None:
         """Begin a work-group."""
@@ -26,16 +44,20 @@ class ProducerRun(RoleRun):
 
     def counts(self) -> dict[str, int]:
         """How often the work-group supplied each ring."""
-        return {ring: count - self._before[ring] for ring, count in self.supplies.items()}
+        kept = self.supplies.items()
+        return {ring: count - self._before[ring] for ring, count in kept if ring in self.rings or count}
 
     def step(self, step: TileStep) -> RoleSteps:
         """A step of a producer."""
         match step:
+            case Supply(ring) if ring not in self.rings:
+                return
             case Supply():
                 yield None
                 yield from self._supply(step)
             case Verify(op):
-                self._verify(op)
+                if self.checks:
+                    self._verify(op)
             case _:
                 raise self.fault("form", "this is no step of a producer")
 
@@ -53,6 +75,8 @@ class ProducerRun(RoleRun):
         started = [copy for copy in step.copies if isinstance(copy, Copy)]
         for one in step.copies:
             if isinstance(one, Gather):
+                if one.blocks is not None:
+                    yield from self._take(one.blocks)
                 self._gather(ring.tile(one.tile), begin, one.op, mark)
         full.arrive(expected_bytes=sum(ring.tile(copy.tile).bytes for copy in started))
         for copy in started:
@@ -69,6 +93,19 @@ class ProducerRun(RoleRun):
             run.full[slot].came(map_.box_bytes)
 
         self.cta.running.start((where, ring.name, mark, piece), Ending(f"copies to {ring.name}", where, arrive))
+
+    def _take(self, blocks: TileFactor) -> RoleSteps:
+        """Wait for a slot of blocks, and give it back when they have been read."""
+        ring, run = self.kernel.ring(blocks.ring), self.cta.rings[blocks.ring]
+        number = self.supplies[blocks.ring]
+        phase, slot = divmod(number, ring.slots)
+        full, tile = run.full[slot], ring.tile(blocks.tile)
+        yield Wait(lambda: full.passed(phase), lambda: f"waits until a slot of {ring.name} is full ({full.state()})")
+        self.supplies[blocks.ring] += 1
+        if self.cta.shared.missing(tile, run.begin + slot * ring.slot_bytes + tile.offset, run.marks[number]):
+            raise self.fault("filled", f"{blocks.tile} of {ring.name} is decoded, of which not all has come")
+        yield None
+        run.empty[slot].arrive()
 
     def _gather(self, tile: SharedTile, begin: int, op: Op, mark: int) -> None:
         """Fill a tile by what a load gives, which is there at once."""

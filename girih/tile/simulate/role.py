@@ -87,12 +87,15 @@ class CtaRun:
     def of(launch: TileLaunch, work: Sequence[Triple]) -> CtaRun:
         """A CTA that executes some work-groups, before it begins."""
         kernel = launch.kernel
-        shared, consumers = SharedBytes(kernel), kernel.consumers.warpgroups
+        shared, consumers, blocks = SharedBytes(kernel), kernel.consumers.warpgroups, kernel.block_rings
         rings = {
             ring.name: RingRun(
                 shared.layout.rings[ring.name],
                 [PhaseBarrier(f"`full` of slot {slot} of {ring.name}", 1) for slot in range(ring.slots)],
-                [PhaseBarrier(f"`empty` of slot {slot} of {ring.name}", consumers) for slot in range(ring.slots)],
+                [
+                    PhaseBarrier(f"`empty` of slot {slot} of {ring.name}", 1 if ring.name in blocks else consumers)
+                    for slot in range(ring.slots)
+                ],
             )
             for ring in kernel.rings
         }

@@ -191,6 +191,8 @@ def _supply(kernel: TileKernel, step: Supply) -> None:
         raise ScheduleFault("bytes", f"the copies fill {[copy.tile for copy in step.copies]}, not each tile once")
     for copy in step.copies:
         if isinstance(copy, Gather):
+            if copy.blocks is not None:
+                _factor(kernel, copy.blocks)
             tile, type = ring.tile(copy.tile), copy.op.results[0].type
             assert isinstance(type, CoopMatrix)
             _same(

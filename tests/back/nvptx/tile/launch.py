@@ -104,11 +104,12 @@ def encoded(recipe: MapRecipe, arguments: Sequence[Any]) -> BoundTensorMap:
     numbers = _Numbers(arguments)
     array: Array = arguments[recipe.parameter]
     sizes = [max(1, one.of(numbers)) for one in recipe.sizes]
-    first, *strides = [one.of(numbers) * array.itemsize for one in recipe.strides]
-    assert first == array.itemsize
+    size = recipe.component.size
+    first, *strides = [one.of(numbers) * size for one in recipe.strides]
+    assert first == size
     given = TensorMap.tiled(
         dtype=_TYPES.get(recipe.component.name, "u8"), global_dim=sizes, global_strides=strides,
         box_dim=list(recipe.box), swizzle=f"{recipe.swizzle}B" if recipe.swizzle else "none", architecture="sm_90a",
     )  # fmt: skip
-    begin = array.ctypes.data + recipe.offset.of(numbers) * array.itemsize
+    begin = array.ctypes.data + recipe.offset.of(numbers) * size
     return given.bind(np.ctypeslib.as_array((ctypes.c_uint8 * tensor_bytes(given, recipe.stored)).from_address(begin)))

@@ -18,6 +18,7 @@ from tests.back.nvptx.tile.launch import TileMachineKernel
 from tests.tile.programs import function_of, weighted, weighted_text
 
 _LOAD = re.compile(r"ld\.global\.nc\.L2::256B\.b32")
+_NEAR_LOAD = re.compile(r"\tld\.b32 ")
 
 
 def multiplied(
@@ -65,16 +66,30 @@ def test_blocks_that_are_not_there() -> None:
     assert found.value.code == "run.out_of_bounds" and found.value.argument == "W"
 
 
+@pytest.mark.parametrize(
+    ("format", "k", "seed"), [("q4_0", 512, None), ("q8_0", 512, 2), ("q4_0", 320, 3)],
+    ids=["blocks of 18 bytes", "blocks of 34 bytes", "lines that are no multiple of 16 bytes"],
+)  # fmt: skip
+def test_products_of_blocks_in_rings(format: str, k: int, seed: int | None) -> None:
+    found, wanted = multiplied(weighted(format, depth=256), format, (64, 16), 72, 24, k, seed=seed)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-3)
+
+
 @needs_ptxas
+@pytest.mark.parametrize("checks", [False, True])
 @pytest.mark.parametrize(
     ("rows", "columns", "depth", "producers"), [(64, 16, 256, 3), (128, 64, 128, 2), (128, 256, 64, 1)]
 )
-def test_blocks_are_read_as_a_whole(rows: int, columns: int, depth: int, producers: int, tmp_path: Path) -> None:
+def test_blocks_are_read_as_a_whole(
+    rows: int, columns: int, depth: int, producers: int, checks: bool, tmp_path: Path
+) -> None:
     """In words that two blocks of 18 bytes share, by several warpgroups where registers suffice."""
-    kernel = tile_kernel(weighted(rows=rows, columns=columns, depth=depth))
+    kernel = tile_kernel(weighted(rows=rows, columns=columns, depth=depth), checks=checks)
     assert kernel.producer.warpgroups == producers
-    made = emitted(kernel, checks=True)
-    together = 2 if rows * depth % (2 * 64 * 128) == 0 else 1
-    assert len(_LOAD.findall(made.ptx)) == 2 * together * 9, "two loops, of tiles inside and at edges"
+    made = emitted(kernel, checks=checks)
+    together = 2 if rows * depth % (2 * 64 * 128) == 0 and not checks else 1
+    pattern, count = (_NEAR_LOAD, 1) if kernel.block_rings else (_LOAD, together)
+    assert len(pattern.findall(made.ptx)) == 2 * count * 9, "two loops, of tiles inside and at edges"
+    assert "cvt.rn.f32.s" not in made.ptx, "weights are taken out of words with the exponent of a float around them"
     found = ptxas(made.ptx, "sm_90a", tmp_path)
     assert found.problems == "" and found.spilled == found.stack == 0

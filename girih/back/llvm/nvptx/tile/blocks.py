@@ -12,6 +12,7 @@ from math import gcd
 
 from girih.analysis.tensors import COLUMN, ROW
 from girih.back.llvm.emit.text import Val, integer
+from girih.back.llvm.emit.writer import Writer
 from girih.back.llvm.lower.one_lane.matrix.layout import Position
 from girih.back.llvm.lower.one_lane.matrix.regions import called, number_of
 from girih.back.llvm.lower.one_lane.matrix.tensor import PrivateTensorTile, block_of, shared_tensor, unit_of
@@ -66,10 +67,24 @@ class BlockRun:
 
 
 @dataclass(frozen=True, slots=True)
+class BlocksInRing:
+    """The blocks of a tile in a slot of a ring, which begins at a generic address, an i64."""
+
+    tile: SharedTile
+    begin: Val
+
+    def address(self, w: Writer, line: Val, word_: Val) -> Val:
+        """The address of a word of a line."""
+        number = w.add(w.mul(line, word(self.tile.span)), word_)
+        return w.add(self.begin, w.mul(w.convert("zext", number, "i64"), _WORD))
+
+
+@dataclass(frozen=True, slots=True)
 class DecodedBlocks:
     """The blocks of a tile: runs of `count` blocks with `length` components each, along `dimension` of the tensor.
 
-    `usable` says whether the tile consists of such runs, all of it in memory, at multiples of four bytes.
+    `usable` says whether the tile consists of such runs, all of it in memory, at multiples of four bytes; `came`
+    whether those that are `in_ring` came as they are, for which lines have to be multiples of 16 bytes.
     """
 
     tensor: GatheredTensor
@@ -78,6 +93,8 @@ class DecodedBlocks:
     length: int
     count: int
     usable: Val
+    in_ring: BlocksInRing | None
+    came: Val
 
     @property
     def neighbours(self) -> int:
@@ -90,7 +107,13 @@ class DecodedBlocks:
         w, words = code.w, self.count * tensor.unit // _WORD
         element = tensor.element(self._position(line, neighbour), inside=True)
         address, copy = tensor.address(element), code.private("i32", words)
-        held = tuple(code.ptx.load_word(w.at(address, _WORD * number)) for number in range(words))
+        if self.in_ring is None:
+            held = tuple(code.ptx.load_word(w.at(address, _WORD * number)) for number in range(words))
+        else:
+            first = w.mul(w.binary("udiv", neighbour, word(self.neighbours)), word(words))
+            near, far = self.in_ring.address(w, line, first), w.convert("ptrtoint", address, "i64")
+            begin = w.select(self.came, near, far)
+            held = tuple(code.ptx.load_word_of(w.add(begin, _WORD * number)) for number in range(words))
         for number, one in enumerate(held):
             w.store(one, w.at(copy, _WORD * number), _WORD)
         return BlockRun(copy, held, line, neighbour, element)
@@ -124,8 +147,11 @@ class DecodedBlocks:
         return Position(row, column, None)
 
 
-def decoded_blocks(tensor: GatheredTensor, tile: SharedTile) -> DecodedBlocks | None:
-    """The blocks of a load that decodes; None where neighbours of a line are not whole blocks of known lengths."""
+def decoded_blocks(tensor: GatheredTensor, tile: SharedTile, in_ring: BlocksInRing | None) -> DecodedBlocks | None:
+    """The blocks of a load that decodes, which may be in a ring.
+
+    None where neighbours of a line are not whole blocks of known lengths.
+    """
     op, layout, code = tensor.op, tensor.layout, tensor.code
     assert isinstance(op, CooperativeMatrixLoadTensor)
     dimension = _along(tensor, COLUMN if tile.by_rows else ROW)
@@ -144,7 +170,9 @@ def decoded_blocks(tensor: GatheredTensor, tile: SharedTile) -> DecodedBlocks | 
         or (count > 1 and layout.stride[dimension] != 1)
     ):
         return None
-    return DecodedBlocks(tensor, tile.by_rows, dimension, length, count, _usable(code, tensor, dimension, neighbours))
+    usable = _usable(code, tensor, dimension, neighbours)
+    came = _came(code, tensor, dimension, length)
+    return DecodedBlocks(tensor, tile.by_rows, dimension, length, count, usable, in_ring, came)
 
 
 def _along(tensor: GatheredTensor, axis: int) -> int | None:
@@ -162,6 +190,17 @@ def _along(tensor: GatheredTensor, axis: int) -> int | None:
     (dimension, digit) = moved[0]
     simple = digit.divisor == digit.weight == 1 and digit.whole and len(tensor.digits[dimension]) == 1
     return dimension if simple else None
+
+
+def _came(code: TileCode, tensor: GatheredTensor, dimension: int, length: int) -> Val:
+    """Whether lines of blocks are multiples of 16 bytes (`girih.tile.places.BlocksPlace`)."""
+    w = code.w
+    size = as_scalar(tensor.layout.dimension[dimension]).part
+    odd = w.mul(w.binary("udiv", w.add(size, length - 1), integer(length)), tensor.unit)
+    for number, stride in enumerate(tensor.layout.stride):
+        if number != dimension:
+            odd = w.binary("or", odd, w.mul(as_scalar(stride).part, tensor.unit))
+    return w.compare("eq", w.binary("and", odd, integer(_PIECE - 1)), integer(0))
 
 
 def _usable(code: TileCode, tensor: GatheredTensor, dimension: int, neighbours: int) -> Val:

@@ -20,7 +20,13 @@ from girih.back.llvm.lower.one_lane.matrix.tensor import loaded
 from girih.back.llvm.lower.tiles.checks import is_legal
 from girih.back.llvm.numbers.rounding import to_memory
 from girih.back.llvm.numbers.values import memory_type
-from girih.back.llvm.nvptx.tile.blocks import DecodedBlocks, GatheredTensor, decoded_blocks, gathered_tensor
+from girih.back.llvm.nvptx.tile.blocks import (
+    BlocksInRing,
+    DecodedBlocks,
+    GatheredTensor,
+    decoded_blocks,
+    gathered_tensor,
+)
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.memory import bounds_of
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
@@ -39,7 +45,7 @@ _WORD = 4
 _WORDS_TOGETHER = 16
 """So many words are loaded before they are stored."""
 _RUNS = 2
-"""So many runs of blocks are read before they are decoded."""
+"""So many runs of blocks are read from memory before they are decoded, where checks take no registers."""
 
 Words = list[Val]
 
@@ -55,13 +61,17 @@ class PieceOfLine:
 class GatheredTile:
     """A tile of a slot, and the code of a thread of the producer that fills its part of it."""
 
-    def __init__(self, code: TileCode, op: Op, tile: SharedTile, begin: Val) -> None:
+    def __init__(
+        self, code: TileCode, op: Op, tile: SharedTile, begin: Val, in_ring: BlocksInRing | None = None
+    ) -> None:
         self.code, self.tile, self.begin = code, tile, begin
         self.count = _PIECE // tile.component.size
         self.pieces = tile.bytes // _PIECE
         self.thread = code.w.binary("and", code.w.convert("trunc", code.thread, "i32"), word(WARPGROUP - 1))
         self.source = (
-            PlainSource(code, op, tile) if isinstance(op, CooperativeMatrixLoad) else TensorSource(code, op, tile)
+            PlainSource(code, op, tile)
+            if isinstance(op, CooperativeMatrixLoad)
+            else TensorSource(code, op, tile, in_ring)
         )
 
     def write(self) -> None:
@@ -86,13 +96,23 @@ class GatheredTile:
         """Fill the tile with what is decoded from neighbouring blocks; each thread reads those of a few runs first."""
         w, units = self.code.w, self.tile.lines * self.tile.span // blocks.neighbours
         in_line, turns = self.tile.span // blocks.neighbours, -(-units // WARPGROUP)
-        together = _RUNS if units % (_RUNS * WARPGROUP) == 0 else 1
+        many = units % (_RUNS * WARPGROUP) == 0 and blocks.in_ring is None and not self.code.asked
+        together = _RUNS if many else 1
 
         def runs(first: Val) -> list[PieceOfLine]:
             found = []
             for number in (w.add(first, word(WARPGROUP * k)) for k in range(together)):
-                line = w.binary("udiv", number, word(in_line))
-                within = w.sub(number, w.mul(line, word(in_line)))
+                line, within = number, word(0)
+                if in_line > 1 and blocks.in_ring is None:
+                    line = w.binary("udiv", number, word(in_line))
+                    within = w.sub(number, w.mul(line, word(in_line)))
+                elif in_line > 1:
+                    # Eight neighbouring threads have a run each of eight lines: what they store, and what a warp reads
+                    # of lines that are four words longer than a multiple of 32, is in different banks.
+                    eights = w.binary("udiv", number, word(8))
+                    line = w.binary("udiv", eights, word(in_line))
+                    within = w.sub(eights, w.mul(line, word(in_line)))
+                    line = w.add(w.mul(line, word(8)), w.binary("and", number, word(7)))
                 found.append(PieceOfLine(line, w.mul(within, word(blocks.neighbours))))
             return found
 
@@ -106,7 +126,7 @@ class GatheredTile:
                     self._store([piece], [_words(w, raw)])
 
         def body(values: tuple[Val, ...]) -> Sequence[Val]:
-            fill(values[0])
+            fill(self.code.ptx.here(values[0]))
             return [w.add(values[0], word(WARPGROUP * together))]
 
         if turns == 1 and units == WARPGROUP:
@@ -454,18 +474,18 @@ def _there(code: TileCode, position: Val, size: Val, extent: int) -> tuple[Val, 
 class TensorSource:
     """The tile of a tensor layout and a view, component by component, decoded where a region says how."""
 
-    def __init__(self, code: TileCode, op: Op, tile: SharedTile) -> None:
+    def __init__(self, code: TileCode, op: Op, tile: SharedTile, in_ring: BlocksInRing | None) -> None:
         assert isinstance(op, CooperativeMatrixLoadTensor)
         type = op.result.type
         assert isinstance(type, CoopMatrix)
-        self.code, self.tile, self.columns = code, tile, type.columns
+        self.code, self.tile, self.columns, self.in_ring = code, tile, type.columns, in_ring
         self.tensor: GatheredTensor = gathered_tensor(code, op)
         self.legal = is_legal(self.tensor)
         self.before = EqualComponents(type, zero_parts(type.component))
 
     def blocks(self) -> DecodedBlocks | None:
         """The blocks that the tile is decoded from; None where components are read one by one."""
-        return decoded_blocks(self.tensor, self.tile) if self.legal else None
+        return decoded_blocks(self.tensor, self.tile, self.in_ring) if self.legal else None
 
     def by_elements(self, piece: PieceOfLine) -> Words:
         """A piece by its components."""

@@ -7,7 +7,6 @@ the warpgroups part for good, so that the assembler gives each role its register
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from girih.analysis.uniformity import constants_of
 from girih.back.llvm.emit.debug import DebugInfo
@@ -164,10 +163,26 @@ def _write(code: TileCode, thread: Val) -> None:
     def producer() -> list[Val]:
         if _shares_out(kernel):
             ptx.give_registers(kernel.producer.registers, more=False)
-        alone = nullcontext() if kernel.gathers else w.when(w.compare("eq", thread, word(0)))
-        with alone:
-            _each_work_group(Producer(code, {}, collective), kernel, Supply)
-        return []
+        rings = frozenset(ring.name for ring in kernel.rings)
+        by_one = rings - kernel.gathered_rings if kernel.block_rings or not kernel.gathers else frozenset[str]()
+        if not by_one:
+            _each_work_group(Producer(code, {}, collective, part=rings), kernel, Supply)
+            return []
+
+        def loader() -> list[Val]:
+            with w.when(w.compare("eq", thread, word(0))):
+                _each_work_group(Producer(code, {}, collective, part=by_one, alone=True), kernel, Supply)
+            return []
+
+        def decoders() -> list[Val]:
+            code.env = dict(parameters)
+            role = Producer(code, {}, collective, part=rings - by_one, checks=False, first=1)
+            _each_work_group(role, kernel, Supply)
+            return []
+
+        if by_one == rings:
+            return loader()
+        return list(w.either(w.compare("eq", warpgroup, word(0)), loader, decoders))
 
     def consumer() -> list[Val]:
         if _shares_out(kernel):
@@ -189,10 +204,11 @@ def _shares_out(kernel: TileKernel) -> bool:
 
 
 def _make_barriers(code: TileCode, ring: Ring) -> None:
-    arrivals = 1 + (WARPGROUP // WARP if ring.name in code.kernel.gathered_rings else 0)
+    arrivals, warps = 1 + (WARPGROUP // WARP if ring.name in code.kernel.gathered_rings else 0), WARPGROUP // WARP
+    readers = warps if ring.name in code.kernel.block_rings else code.consumers
     for number in range(ring.slots):
         code.ptx.init_barrier(code.shared_address(code.places.full[ring.name] + 8 * number), arrivals)
-        code.ptx.init_barrier(code.shared_address(code.places.empty[ring.name] + 8 * number), code.consumers)
+        code.ptx.init_barrier(code.shared_address(code.places.empty[ring.name] + 8 * number), readers)
 
 
 def _own(code: TileCode, consumer: Val, thread: Val) -> ComponentsPlace:

@@ -160,6 +160,14 @@ class TilePtx:
         """Four words of global memory, at a multiple of 16 bytes ("ld.global.nc")."""
         return self.results("ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", ["i32"] * 4, [*["=r"] * 4, "l"], [place])
 
+    def generic(self, place: Val) -> Val:
+        """The generic address of a byte of shared memory, an i64 ("cvta")."""
+        return self.results("cvta.shared.u64 $0, $1;", ["i64"], ["=l", "l"], [self.w.convert("zext", place, "i64")])[0]
+
+    def load_word_of(self, address: Val) -> Val:
+        """A word at a generic address, an i64 that is a multiple of 4 ("ld")."""
+        return self.results("ld.b32 $0, [$1];", ["i32"], ["=r", "l"], [address])[0]
+
     def load_word(self, place: Val) -> Val:
         """A word of global memory, at a multiple of 4 bytes; what lies around it will be asked for ("ld.global.nc")."""
         return self.results("ld.global.nc.L2::256B.b32 $0, [$1];", ["i32"], ["=r", "l"], [place])[0]
