@@ -19,7 +19,7 @@ import torch
 
 import girih
 from girih.back.llvm.nvptx.flat.sizes import column_sizes
-from girih.ir.types import F32
+from girih.ir.types import F32, NUMBERS
 from girih.kernels.loading import gpu_text
 from girih.kernels.texts import path
 
@@ -51,7 +51,7 @@ def kernels_of(name: str, type_: str, length: int, x: Any, gamma: Any, beta: Any
     }  # fmt: skip
     out = torch.empty_like(x)
     found: dict[str, Callable[[], Any]] = {}
-    sizes = column_sizes(F32, length)
+    sizes = column_sizes(NUMBERS[type_], F32, 1 + len(between[name]) - (name != "softmax"), length)
     texts: dict[str, tuple[Path, dict[str, int]]] = {"girih of any length": (path(name), {})}
     if sizes is not None:
         texts["girih"] = gpu_text(name), sizes

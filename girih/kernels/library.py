@@ -267,7 +267,7 @@ def softmax(*, type: str = "f32", length: int | None = None, order: Order = "F",
     A and B are N x columns, of a floating type; sums are in f64 for f64, else in f32. Grid: columns. A column of -inf
     gives zeros. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read once.
     """
-    return column_kernel("softmax", target, order, type, length)
+    return column_kernel("softmax", target, order, type, length, loaded=1)
 
 
 def layernorm(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
@@ -277,7 +277,7 @@ def layernorm(*, type: str = "f32", length: int | None = None, order: Order = "F
     f32. Grid: columns. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read
     once.
     """
-    return column_kernel("layernorm", target, order, type, length)
+    return column_kernel("layernorm", target, order, type, length, loaded=3)
 
 
 def rms_norm(*, type: str = "f32", length: int | None = None, order: Order = "F", target: str | None = None) -> Kernel:
@@ -286,7 +286,7 @@ def rms_norm(*, type: str = "f32", length: int | None = None, order: Order = "F"
     X and Y are N x columns, gamma has N elements, of a floating type; epsilon and sums are f64 for f64, else f32. Grid:
     columns. With `length`, the kernel is for columns of that length alone, which GPUs of NVIDIA then read once.
     """
-    return column_kernel("rms_norm", target, order, type, length)
+    return column_kernel("rms_norm", target, order, type, length, loaded=2)
 
 
 def argmax(*, type: str = "f32", order: Order = "F", target: str | None = None) -> Kernel:

@@ -87,10 +87,11 @@ def attention_of_work_groups(
     return _of_work_groups("attention", target, order, sizes, type=type, headdim=headdim, **definitions)
 
 
-def column_kernel(name: str, target: str | None, order: Order, type: str, length: int | None) -> Kernel:
+def column_kernel(name: str, target: str | None, order: Order, type: str, length: int | None, *, loaded: int) -> Kernel:
     """A kernel that takes a column for each work-group; with the length of columns, one that keeps them in registers.
 
-    That is so on targets which have such a one. Raises `ValueError` for what is not offered.
+    That is so on targets which have such a one; a work-group loads so many columns of that length. Raises `ValueError`
+    for what is not offered.
     """
     from girih.api import resolved_target
 
@@ -99,7 +100,10 @@ def column_kernel(name: str, target: str | None, order: Order, type: str, length
     if length is not None and (not is_whole(length) or length < 1):
         raise ValueError(f"{name}: length is {length!r}; it must be a whole number from 1")
     device = resolved_target(target).work_group_tiling
-    sizes = None if device is None or length is None else device.column_by_work_group(NUMBERS[sums], int(length))
+    sizes = None
+    if device is not None and length is not None:
+        number = NUMBERS[str(definitions["type"])]
+        sizes = device.column_by_work_group(number, NUMBERS[sums], loaded, int(length))
     found = _of_work_groups(name, target, order, sizes, **definitions)
     return loaded_kernel(name, target, order, **definitions) if found is None else found
 

@@ -172,8 +172,13 @@ class WorkGroupTilingDevice(TilingDevice, Protocol):
     def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
         """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
 
-    def column_by_work_group(self, accumulator: Number, length: int) -> Mapping[str, int] | None:
-        """The definitions of a column that a work-group holds in registers; None for one that is too long."""
+    def column_by_work_group(
+        self, type: Number, accumulator: Number, loaded: int, length: int
+    ) -> Mapping[str, int] | None:
+        """The definitions of a column that a work-group holds in registers; None for one that is too long.
+
+        It has `type` and is computed with in `accumulator`; a work-group loads so many columns of that length.
+        """
 
 
 class AddressedBuffer(Protocol):

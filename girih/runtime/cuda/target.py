@@ -96,11 +96,13 @@ class CudaTarget:
 
         return attention_sizes(type, headdim) if self._architecture().wide_products else None
 
-    def column_by_work_group(self, accumulator: Number, length: int) -> Mapping[str, int] | None:
+    def column_by_work_group(
+        self, type: Number, accumulator: Number, loaded: int, length: int
+    ) -> Mapping[str, int] | None:
         """The definitions of a column that a work-group holds in registers; None for one that is too long."""
         from girih.back.llvm.nvptx.flat.sizes import column_sizes
 
-        return column_sizes(accumulator, length)
+        return column_sizes(type, accumulator, loaded, length)
 
     def summary(self) -> ExecutionSummary:
         """The summary of how the device executes the language."""

@@ -30,9 +30,9 @@ def sums(type_: str) -> str:
     return "f64" if type_ == "f64" else "f32"
 
 
-def definitions(type_: str, length: int) -> dict[str, object]:
+def definitions(type_: str, length: int, loaded: int = 1) -> dict[str, object]:
     """What the library defines for GPUs."""
-    sizes = CudaTarget("sm_90a").column_by_work_group(NUMBERS[sums(type_)], length)
+    sizes = CudaTarget("sm_90a").column_by_work_group(NUMBERS[type_], NUMBERS[sums(type_)], loaded, length)
     assert sizes is not None
     return {"type": type_, "accumulator": sums(type_), **sizes}
 
@@ -129,12 +129,22 @@ def test_rows_of_row_major_arrays() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("type_", "length"), [("bf16", 8192), ("f32", 8192), ("bf16", 1000), ("bf16", 16384)])
 def test_columns_stay_in_registers(tmp_path: Path, name: str, type_: str, length: int) -> None:
-    kernel = girih.load(gpu_text(name), "cuda:sm_90a", definitions(type_, length))[name]
+    arrays = {"softmax": 1, "rms_norm": 2, "layernorm": 3}[name]
+    kernel = girih.load(gpu_text(name), "cuda:sm_90a", definitions(type_, length, arrays))[name]
     made = compile_kernel(kernel.ir, architecture_named("sm_90a"))
     assert [one.code for one in made.remarks if one.code in ("cuda.flat", "cuda.matrix")] == ["cuda.flat"]
     assembled = ptxas(made.ptx, "sm_90a", tmp_path)
     assert not assembled.problems and not assembled.spilled and not assembled.stack
     pieces = -(-length // (made.threads * (8 if type_ == "bf16" else 4)))
-    arrays = {"softmax": 1, "rms_norm": 2, "layernorm": 3}[name]
     assert len(re.findall(r"ld\.global(?:\.nc)?\.v4", made.ptx)) == arrays * pieces
     assert len(re.findall(r"st\.global\.v4", made.ptx)) == pieces
+
+
+def test_work_items_of_a_column() -> None:
+    """Long columns of two bytes have half as many work-items, where few columns are loaded."""
+    found = {(type_, n): definitions(type_, length, n)["items"] for type_, n, length in (
+        ("bf16", 1, 8192), ("f16", 2, 8192), ("bf16", 3, 8192), ("f32", 1, 8192),
+    )}  # fmt: skip
+    assert found == {("bf16", 1): 256, ("f16", 2): 256, ("bf16", 3): 512, ("f32", 1): 512}
+    assert definitions("bf16", 1024)["items"] == definitions("f32", 1024)["items"] == 64
+    assert definitions("bf16", 16384)["items"] == 512
