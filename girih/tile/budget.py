@@ -97,3 +97,11 @@ DECODING_SHARES: Mapping[tuple[int, int], tuple[int, int]] = {
 Decoding is arithmetic on what comes from far away: many warps compute while others wait. The assembler wants the
 registers of a product in what threads begin with: 128 of 512 threads, 168 of 384.
 """
+
+BLOCK_SHARES: Mapping[tuple[int, int], tuple[int, int]] = {
+    (4, 1): (96, 96), (3, 1): (128, 128), (2, 2): (128, 128), (2, 1): (128, 248),
+}  # fmt: skip
+"""The same where the first warpgroup of the producer has blocks brought, and the others decode them from rings.
+
+Nobody waits for memory, so that a thread has one run of blocks at a time.
+"""

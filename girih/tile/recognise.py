@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from girih.analysis.uniformity import yielded_values
@@ -13,6 +13,7 @@ from girih.ops.tile.builtin import GroupId
 from girih.ops.tile.control import For, If
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.budget import (
+    BLOCK_SHARES,
     BUSY_SHARES,
     DECODING_SHARES,
     GATHERING_SHARES,
@@ -48,6 +49,7 @@ _SLOT_BYTES = 1024
 """What a slot takes at least."""
 _GROUP = 8
 """The work-groups along x that are gone through together where factors are shared both ways: 8 x 8 tiles in the L2."""
+_FEW_COLUMNS = 64
 _OTHER_REGISTERS = 24
 """What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
 
@@ -116,18 +118,20 @@ def _kernel(
     producer = needed(made.producer)
     steps = needed(without_unused(made.consumers))
     steps = coalesced(steps, made.registers)
-    steps = scheduled(steps, consumers)
+    steps = scheduled(steps, consumers, _scarce(made))
     alive = most_alive(steps, made.registers, consumers)
-    producers, mine, theirs = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS)
-    if made.block_rings and producers < 2:
+    decoded = [ring for ring in rings if ring.name not in made.block_rings] if made.block_rings else []
+    shares = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS, decoded)
+    if shares is None:
         return None
+    producers, mine, theirs = shares
     if alive + _OTHER_REGISTERS > min(theirs, 255):
         what = f"matrices take {alive} registers of a work-item, of {min(theirs, 255)} with {consumers} groups of 128"
         raise NoTileProgram(what, program.function.span, "take smaller tiles, or more rows for more groups")
     used = touched(steps)
     if not isinstance(hints.get("stages"), int):
-        decoders = producers - 1 if made.block_rings else producers
-        rings = tuple(ring if ring.name in made.block_rings else _in_turns(ring, decoders) for ring in rings)
+        filling = producers - 1 if decoded else producers
+        rings = tuple(ring if ring.name in made.block_rings else _in_turns(ring, filling) for ring in rings)
     return TileKernel(
         function=program.function,
         maps=(*made.maps, *made.stores.maps),
@@ -141,13 +145,39 @@ def _kernel(
     )
 
 
+def _scarce(made: TwoRoles) -> frozenset[str]:
+    """The rings whose slots take longer to decode than to multiply: those of tiles that few columns are taken with.
+
+    Decoding takes four instructions a number, of the 128 that a multiprocessor begins in a cycle; a product with eight
+    columns takes a cycle for 256 numbers.
+    """
+    decoded = {
+        step.ring for step in walk(made.producer) if isinstance(step, Supply) for copy in step.copies
+        if isinstance(copy, Gather) and isinstance(copy.op, CooperativeMatrixLoadTensor) and copy.op.body is not None
+    }  # fmt: skip
+    products = [one for step in walk(made.consumers) if isinstance(step, Issue) for one in step.products]
+    few = (one.right.ring for one in products if made.registers[one.sums].columns <= _FEW_COLUMNS)
+    return frozenset(decoded.intersection(few))
+
+
 def _in_turns(ring: Ring, producers: int) -> Ring:
     """A ring of which each warpgroup of the producer fills as many slots as every other one, if there are enough."""
     return replace(ring, slots=max(1, ring.slots // producers) * producers) if ring.slots >= producers else ring
 
 
-def _shares(consumers: int, hints: Mapping[str, object], producer: Steps, needed: int) -> tuple[int, int, int]:
-    """The warpgroups of the producer, the registers of each work-item of it, and those of a consumer's."""
+def _shares(
+    consumers: int, hints: Mapping[str, object], producer: Steps, needed: int, decoded: Sequence[Ring]
+) -> tuple[int, int, int] | None:
+    """The warpgroups of the producer, the registers of each work-item of it, and those of a consumer's.
+
+    Of rings that are `decoded` from others, each warpgroup that does so has a slot. None where nobody could.
+    """
+    if decoded:
+        most = min(ring.slots for ring in decoded)
+        for (producers, count), (mine, theirs) in BLOCK_SHARES.items():
+            if count == consumers and needed <= theirs and producers - 1 <= most:
+                return producers, mine, theirs
+        return None
     gathered = [copy for step in walk(producer) if isinstance(step, Supply) for copy in step.copies]
     sources = [copy.op for copy in gathered if isinstance(copy, Gather)]
     asked = hints.get("producer_registers")

@@ -35,9 +35,12 @@ from girih.tile.program import rewritten
 from girih.tile.registers import inside, touched, written_in
 
 
-def scheduled(steps: Steps, consumers: int) -> Steps:
-    """The steps of consumers with products that run on, in each loop the way that suits it."""
-    return _given_early(_scheduled(steps, consumers))
+def scheduled(steps: Steps, consumers: int, scarce: frozenset[str] = frozenset()) -> Steps:
+    """The steps of consumers with products that run on, in each loop the way that suits it.
+
+    The slots of `scarce` rings are needed again as soon as may be: products of them are waited for at once.
+    """
+    return _given_early(_scheduled(steps, consumers, scarce))
 
 
 def _given_early(steps: Steps) -> Steps:
@@ -60,15 +63,17 @@ def _given_early(steps: Steps) -> Steps:
     return tuple(found)
 
 
-def _scheduled(steps: Steps, consumers: int) -> Steps:
+def _scheduled(steps: Steps, consumers: int, scarce: frozenset[str]) -> Steps:
     found: list[TileStep] = []
     for step in steps:
         match step:
             case Choose():
-                then, otherwise = _scheduled(step.then, consumers), _scheduled(step.otherwise, consumers)
+                then, otherwise = (_scheduled(way, consumers, scarce) for way in (step.then, step.otherwise))
                 found.append(replace(step, then=then, otherwise=otherwise))
             case Repeat() if any(isinstance(one, Repeat) or not _is_plain(one) for one in step.body):
-                found.append(replace(step, body=_scheduled(step.body, consumers)))
+                found.append(replace(step, body=_scheduled(step.body, consumers, scarce)))
+            case Repeat() if any(isinstance(one, Await) and one.ring in scarce for one in step.body):
+                found.append(step)
             case Repeat():
                 found += _overlapped(step) or _skewed(step, consumers) or (step,)
             case _:

@@ -8,7 +8,7 @@ import pytest
 from girih import kernels
 from girih.ir.types import I32
 from girih.tile.budget import MOST_SHARED_BYTES, layout_of
-from girih.tile.form import Gather, Supply, walk
+from girih.tile.form import Gather, GiveBack, Supply, walk
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
@@ -22,7 +22,7 @@ def test_the_form(golden: Golden) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "depth", "producers", "registers"),
-    [(64, 16, 256, 3, (128, 128)), (128, 64, 128, 2, (128, 128)), (64, 256, 64, 2, (128, 248)),
+    [(64, 16, 256, 4, (96, 96)), (64, 64, 256, 3, (128, 128)), (128, 64, 128, 2, (128, 128)), (64, 256, 64, 2, (128, 248)),
      (128, 256, 64, 1, (120, 192))],
 )  # fmt: skip
 def test_who_decodes(rows: int, columns: int, depth: int, producers: int, registers: tuple[int, int]) -> None:
@@ -37,6 +37,15 @@ def test_who_decodes(rows: int, columns: int, depth: int, producers: int, regist
     assert ring.slots % decoders == 0 or ring.slots < decoders
     assert layout_of(kernel).bytes <= MOST_SHARED_BYTES
     assert bool(kernel.slower) is not bool(kernel.block_rings)
+    assert ring.slots >= decoders or not kernel.block_rings, "each warpgroup that decodes has a slot"
+
+
+@pytest.mark.parametrize(("columns", "depth", "at_once"), [(16, 256, True), (64, 64, True), (128, 64, False)])
+def test_slots_of_decoded_tiles_are_given_back_soon(columns: int, depth: int, at_once: bool) -> None:
+    """Where decoding takes longer than products, no slot waits for the next one."""
+    body = tile_kernel(weighted(columns=columns, depth=depth)).consumers.body
+    kept = {step.keep for step in walk(body) if isinstance(step, GiveBack)}
+    assert kept == ({0} if at_once else {0, 1})
 
 
 @pytest.mark.parametrize(("format", "words"), [("q4_0", 36), ("q8_0", 68)])

@@ -78,7 +78,8 @@ def test_products_of_blocks_in_rings(format: str, k: int, seed: int | None) -> N
 @needs_ptxas
 @pytest.mark.parametrize("checks", [False, True])
 @pytest.mark.parametrize(
-    ("rows", "columns", "depth", "producers"), [(64, 16, 256, 3), (128, 64, 128, 2), (128, 256, 64, 1)]
+    ("rows", "columns", "depth", "producers"),
+    [(64, 16, 256, 4), (64, 64, 256, 3), (128, 64, 128, 2), (128, 256, 64, 1)],
 )
 def test_blocks_are_read_as_a_whole(
     rows: int, columns: int, depth: int, producers: int, checks: bool, tmp_path: Path
