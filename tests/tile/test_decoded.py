@@ -22,8 +22,8 @@ def test_the_form(golden: Golden) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "columns", "depth", "producers", "registers"),
-    [(64, 16, 256, 4, (96, 96)), (64, 64, 256, 3, (128, 128)), (128, 64, 128, 2, (128, 128)), (64, 256, 64, 2, (128, 248)),
-     (128, 256, 64, 1, (120, 192))],
+    [(64, 16, 256, 4, (96, 96)), (64, 64, 256, 3, (128, 128)), (128, 64, 128, 2, (128, 128)),
+     (64, 256, 64, 2, (128, 248)), (128, 256, 64, 1, (120, 192))],
 )  # fmt: skip
 def test_who_decodes(rows: int, columns: int, depth: int, producers: int, registers: tuple[int, int]) -> None:
     """Several warpgroups of the producer, where registers suffice; each has as many slots as every other one."""
