@@ -73,7 +73,11 @@ def read_function(function: object) -> FunctionSource:
     """The text of a function. Raises `PythonFault` where it is none, or its text cannot be had."""
     plain = inspect.unwrap(function) if callable(function) else function
     if not isinstance(plain, types.FunctionType):
-        raise fault("function", f"expected a function defined with `def`, found {_kind(function)}", NOWHERE)
+        raise fault("function", f"expected a function defined with `def`, found {_kind(function)}", NOWHERE,
+                    "write @girih.kernel above `def`, or pass the function itself")  # fmt: skip
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise fault("function", f"expected a function defined with `def`, found `async def {plain.__name__}`", NOWHERE,
+                    "write `def`: a kernel runs at once")  # fmt: skip
     code = plain.__code__
     lines = linecache.getlines(code.co_filename, plain.__globals__)
     if not lines or code.co_firstlineno > len(lines):

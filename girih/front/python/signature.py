@@ -54,15 +54,14 @@ def declared_parameters(text: FunctionSource) -> tuple[Declared, ...]:
 
 def _declared(text: FunctionSource, argument: ast.arg, default: object) -> Declared:
     span = text.span(argument)
-    if not is_name(argument.arg):
-        raise fault(
-            "function", f"a parameter's name is letters, digits and _, a letter first, found `{argument.arg}`", span
-        )
     if argument.annotation is None:
         raise fault("annotation", f"the parameter `{argument.arg}` says no type", span,
                     f"write {argument.arg}: gl.f32, gl.Matrix[gl.f32], gl.constant, ...")  # fmt: skip
     value = _evaluated(text, argument)
     kind, element, rank, mode = _meaning(value, text, argument)
+    if kind != "constant" and not is_name(argument.arg):
+        raise fault("function", f"the name of a parameter is of letters, digits and _, found `{argument.arg}`", span,
+                    "begin with a letter, and write it in ASCII: other languages see the name, too")  # fmt: skip
     return Declared(argument.arg, kind, element, rank, default, span, mode)
 
 
