@@ -143,6 +143,55 @@ def tile_product(n: int, goals: tuple[float, float] = (0.95, 1.05)) -> CudaProbl
     )  # fmt: skip
 
 
+PRODUCTS: dict[str, tuple[dict[str, object], float, tuple[float, float]]] = {
+    "f8e4m3": ({"sum": "f32", "result": "f32", "columns": 192, "depth": 128}, 2.0**-10, (0.85, 1.05)),
+    "i8": ({"sum": "i32", "result": "i32", "depth": 128}, 0.0, (0.8, 1.0)),
+    "f32": ({"sum": "f32", "result": "f32", "depth": 32}, 2.0**-9, (0.8, 1.0)),
+}
+"""Definitions of `product.tl` by the type of factors, how far the result may be off, and the goals; f32 is in tf32."""
+
+
+def typed_product(type: str, n: int) -> CudaProblem:
+    """One large product of eight bits or in tf32 as a tile program, against cuBLAS."""
+    definitions, bound, goals = PRODUCTS[type]
+
+    def tensors(torch: Any, seed: int) -> Tensors:
+        a, b = (uniform(torch, one, n, n) for one in (seed, -1 - seed))
+        if type == "i8":
+            a, b = ((128 * one).to(torch.int8) for one in (a, b))
+        elif type != "f32":
+            a, b = (one.to(torch.float8_e4m3fn) for one in (a, b))
+        return a, b, torch.empty(n, n, device="cuda", dtype=torch.int32 if type == "i8" else torch.float32)
+
+    def peers(torch: Any, sets: Sequence[Tensors]) -> dict[str, Call]:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        if type == "i8":
+            return {"cuBLAS": lambda k: torch._int_mm(sets[k][0], sets[k][1].t())}
+        if type == "f32":
+            return {"cuBLAS": lambda k: torch.mm(sets[k][0], sets[k][1].t())}
+        one = torch.ones((), device="cuda")
+
+        def scaled(fast: bool) -> Call:
+            return lambda k: torch._scaled_mm(
+                sets[k][0], sets[k][1].t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=fast
+            )
+
+        return {"cuBLAS, sums promoted": scaled(False), "cuBLAS, sums fast": scaled(True)}
+
+    def expected(torch: Any, t: Sequence[Any]) -> Any:
+        if type == "i8":
+            return torch._int_mm(t[0], t[1].t())
+        torch.backends.cuda.matmul.allow_tf32 = False
+        return t[0].float() @ t[1].float().t()
+
+    width = 4 if type == "f32" else 1
+    return CudaProblem(
+        f"tile product {'tf32' if type == 'f32' else type} {n}", Path(__file__).with_name("product.tl"),
+        {"type": type, **definitions}, tensors, [("product", lambda t: (t[1], t[0], t[2]))], lambda t: t[2], expected,
+        bound, float((2 * width + 4) * n * n), goals, True, peers,
+    )  # fmt: skip
+
+
 def tile_attention(
     length: int, headdim: int, *, causal: bool = False, goals: tuple[float, float] = (0.9, 1.05)
 ) -> CudaProblem:
@@ -360,7 +409,9 @@ PROBLEMS: Sequence[CudaProblem] = (
     batched("bf16", 8, 8, 8, (2000, 3600)),
     batched("bf16", 16, 16, 16, (2600, 3700)),
     batched("bf16", 32, 32, 32, (2800, 3800)),
+    tile_product(2048, (0.85, 1.0)),
     *(tile_product(n) for n in (4096, 8192, 16384)),
+    *(typed_product(type, 8192) for type in PRODUCTS),
     *(tile_attention(length, 128) for length in (4096, 8192)),
     tile_attention(4096, 64, goals=(0.8, 1.0)),
     *(tile_attention(length, 128, causal=True, goals=(0.85, 1.05)) for length in (4096, 8192)),
@@ -382,6 +433,7 @@ QUICK: Sequence[CudaProblem] = (
     batched("f32", 8, 8, 8, (3000, 3800)),
     batched("bf16", 16, 16, 16, (2600, 3700)),
     tile_product(1032),
+    *(typed_product(type, 1040) for type in PRODUCTS),
     tile_attention(1000, 64),
     axpby(2**20 + 3),
     transpose(1000, 520),

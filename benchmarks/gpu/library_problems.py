@@ -15,6 +15,8 @@ from typing import Any
 import girih
 from benchmarks.gpu import cuda_problems
 from benchmarks.gpu.cuda_problems import Call, CudaProblem, Tensors, uniform
+from girih.api import resolved_target
+from girih.ir.types import NUMBERS
 from girih.kernels import path
 from girih.kernels.loading import attention_tile_for, gpu_text, rows_of_work_group, tile_for
 
@@ -24,30 +26,51 @@ Expected = Callable[[Any, Tensors], Any]
 GOALS = (0.90, 0.97)
 """The rate with checks as a part of that without: first, and world class."""
 
-ANY = "cuda:sm_90a"
-"""Tiles are the same for all architectures."""
+HOPPER = resolved_target("cuda:sm_90a")
+"""What says which text of the library is taken, with which tile."""
 
 TORCH = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 1e-5, "f64": 1e-12}
 
 
 def _problem(
-    sizes: str, kernel: str, make: Callable[[Any, int], Tensors], expected: Expected, bound: float, bytes: float, *,
+    title: str, kernel: str, make: Callable[[Any, int], Tensors], expected: Expected, bound: float, bytes: float, *,
     function: str = "", arguments: Callable[[Tensors], tuple[Any, ...]] = tuple, result: int = -1,
     peer: Callable[[Any, Tensors], Any] | None = None, peer_name: str = "torch",
     definitions: Mapping[str, object] = MappingProxyType({}), text: Path | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> CudaProblem:  # fmt: skip
-    """A launch of one function, whose result is one of its tensors, with one peer or none."""
+    """A launch of one function, whose result is one of its tensors, with one peer or none.
+
+    It is that of `text` where one is given; with `sizes` it is the text with matrices of the work-group,
+    which the library takes in the place of the plain one.
+    """
 
     def peers(torch: Any, sets: Sequence[Tensors]) -> dict[str, Call]:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         return {} if peer is None else {peer_name: lambda k: peer(torch, sets[k])}
 
     return CudaProblem(
-        f"{function or kernel} {sizes}", text or path(kernel), dict(definitions), make,
-        [(function or kernel, arguments)],
+        f"{function or kernel} {title}", text or (path(kernel) if sizes is None else gpu_text(kernel)),
+        {**definitions, **(sizes or {})}, make, [(function or kernel, arguments)],
         lambda t: t[result], expected, bound, float(bytes), GOALS, True, peers,
     )  # fmt: skip
+
+
+def _product_sizes(type: str, sums: str) -> tuple[dict[str, int], dict[str, int] | None]:
+    """The tile of a product in the plain text, and in that with matrices of the work-group where the library has it."""
+    wide = HOPPER.work_group_tiling
+    assert wide is not None
+    found = wide.product_by_work_group(NUMBERS[type], NUMBERS[sums])
+    return ({}, dict(found)) if found else (dict(tile_for(HOPPER.name, type, sums, None, None, None)), None)
+
+
+def _attention_sizes(type: str, headdim: int) -> tuple[dict[str, int], dict[str, int] | None]:
+    """The same of attention."""
+    wide = HOPPER.work_group_tiling
+    assert wide is not None
+    found = wide.attention_by_work_group(NUMBERS[type], headdim)
+    return ({}, dict(found)) if found else (dict(attention_tile_for(HOPPER.name, type, None, None)), None)
 
 
 def _empty(torch: Any, *shape: int, type: str = "float32") -> Any:
@@ -61,6 +84,8 @@ def _rows(type: str, columns: int, length: int) -> Iterator[CudaProblem]:
     """Norms, losses and choices in rows of tensors, which are columns of the language."""
     size, kind = {"f32": 4, "bf16": 2}[type], TORCH[type]
     typed: dict[str, object] = {"type": type}
+    assert HOPPER.work_group_tiling is not None
+    known = HOPPER.work_group_tiling.column_by_work_group(NUMBERS["f32"], length)
     sizes = f"{type} {columns} x {length}"
     bytes = float(size * columns * length)
 
@@ -98,19 +123,24 @@ def _rows(type: str, columns: int, length: int) -> Iterator[CudaProblem]:
             lambda torch, t: t[2][:, None] * (torch.softmax(t[0], -1) - torch.nn.functional.one_hot(t[1], length)),
             1e-5, 2 * bytes, function="cross_entropy_gradient",
         )  # fmt: skip
+    for title, columns_of in ((sizes, None), (f"{sizes}, length known", known)):
+        yield _problem(
+            title, "layernorm", lambda torch, k: pair(torch, k, vector(torch, 1), vector(torch, 2)),
+            lambda torch, t: torch.nn.functional.layer_norm(t[0].float(), (length,), t[1].float(), t[2].float(), 1e-5),
+            2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:3], 1e-5, t[3]),
+            peer=lambda torch, t: torch.nn.functional.layer_norm(t[0], (length,), t[1], t[2], 1e-5),
+            definitions=typed, sizes=columns_of,
+        )  # fmt: skip
+        yield _problem(
+            title, "rms_norm", lambda torch, k: pair(torch, k, vector(torch, 1)),
+            lambda torch, t: torch.nn.functional.rms_norm(t[0].float(), (length,), t[1].float(), 1e-5),
+            2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:2], 1e-5, t[2]),
+            peer=lambda torch, t: torch.nn.functional.rms_norm(t[0], (length,), t[1], 1e-5),
+            definitions=typed, sizes=columns_of,
+        )  # fmt: skip
     yield _problem(
-        sizes, "layernorm", lambda torch, k: pair(torch, k, vector(torch, 1), vector(torch, 2)),
-        lambda torch, t: torch.nn.functional.layer_norm(t[0].float(), (length,), t[1].float(), t[2].float(), 1e-5),
-        2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:3], 1e-5, t[3]),
-        peer=lambda torch, t: torch.nn.functional.layer_norm(t[0], (length,), t[1], t[2], 1e-5),
-        definitions=typed,
-    )  # fmt: skip
-    yield _problem(
-        sizes, "rms_norm", lambda torch, k: pair(torch, k, vector(torch, 1)),
-        lambda torch, t: torch.nn.functional.rms_norm(t[0].float(), (length,), t[1].float(), 1e-5),
-        2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:2], 1e-5, t[2]),
-        peer=lambda torch, t: torch.nn.functional.rms_norm(t[0], (length,), t[1], 1e-5),
-        definitions=typed,
+        f"{sizes}, length known", "softmax", pair, lambda torch, t: torch.softmax(t[0].float(), -1),
+        2 * EPSILON[type], 2 * bytes, peer=lambda torch, t: torch.softmax(t[0], -1), definitions=typed, sizes=known,
     )  # fmt: skip
 
 
@@ -136,7 +166,7 @@ def _vectors(n: int, length: int) -> Iterator[CudaProblem]:
         lambda torch, k: (uniform(torch, k, n, n), uniform(torch, 1, n), _empty(torch, n)),
         lambda torch, t: t[0].double().t() @ t[1].double(), 1e-4, 4.0 * n * n,
         arguments=lambda t: (1.0, t[0], t[1], 0.0, t[2]), peer=lambda torch, t: torch.mv(t[0].t(), t[1], out=t[2]),
-        definitions=rows_of_work_group(ANY),
+        definitions=rows_of_work_group(HOPPER.name),
     )  # fmt: skip
     yield _problem(
         f"f32 {n} x {n}", "ger",
@@ -287,22 +317,25 @@ def _products(n: int) -> Iterator[CudaProblem]:
 
     for type in ("f16", "bf16", "f32", "f64"):
         summed = "f64" if type == "f64" else "f32"
+        plain, wide = _product_sizes(type, summed)
         yield _problem(
             f"{type} {n} x {n} x {n}", "gemm", make(TORCH[type], TORCH[summed]), product, EPSILON[summed],
             bytes_of(type),
             arguments=lambda t: (1.0, t[0], t[1], 0.0, t[2]), peer=lambda torch, t: torch.mm(t[1], t[0]),
-            definitions={"type": type, "accumulator": summed, **tile_for(ANY, type, summed, None, None, None)},
+            definitions={"type": type, "accumulator": summed, **plain}, sizes=wide,
         )  # fmt: skip
 
     def bytes_and_sums(torch: Any, k: int) -> Tensors:
         a, b = ((128 * uniform(torch, seed, n, n)).to(torch.int8) for seed in (k, -1 - k))
         return a, b, _empty(torch, n, n, type="int32")
 
+    plain, wide = _product_sizes("i8", "i32")
     yield _problem(
         f"i8 {n} x {n} x {n}", "gemm_mixed", bytes_and_sums,
         lambda torch, t: t[1].double() @ t[0].double(), 0.0, 6.0 * n * n,
-        peer=lambda torch, t: torch._int_mm(t[1], t[0]), definitions={**tile_for(ANY, "i8", "i32", None, None, None)},
+        peer=lambda torch, t: torch._int_mm(t[1], t[0]), definitions=plain, sizes=wide,
     )  # fmt: skip
+    plain, wide = _product_sizes("f16", "f32")
     yield _problem(
         f"f16 GELU {n} x {n} x {n}", "gemm_epilogue",
         lambda torch, k: (uniform(torch, k, n, n, type="float16") / sqrt(n),
@@ -312,8 +345,8 @@ def _products(n: int) -> Iterator[CudaProblem]:
         bytes_of("f16"),
         arguments=lambda t: (*t[:3], None, t[3]),
         peer=lambda torch, t: torch.nn.functional.gelu(torch.addmm(t[2].half(), t[1], t[0]), approximate="tanh"),
-        definitions={"type": "f16", "bias_of_rows": True, "gelu_tanh": True,
-                     **tile_for(ANY, "f16", "f32", None, None, None)},
+        definitions={"type": "f16", "bias_of_rows": True, "gelu_tanh": True, **plain},
+        sizes=wide,
     )  # fmt: skip
     half = n // 2
     yield _problem(
@@ -404,6 +437,7 @@ def _quantised(rows: int, columns: int, wide: int) -> Iterator[CudaProblem]:
 
 def _attention(type: str, headdim: int, length: int, heads: int, causal: bool) -> CudaProblem:
     kind, scale = TORCH[type], headdim**-0.5
+    plain, wide = _attention_sizes(type, headdim)
 
     def make(torch: Any, k: int) -> Tensors:
         q, keys, values = (2 * uniform(torch, 3 * k + n, heads, length, headdim, type=kind) for n in range(3))
@@ -420,7 +454,7 @@ def _attention(type: str, headdim: int, length: int, heads: int, causal: bool) -
         f"{type} {headdim} x {length} x {heads}{' causal' if causal else ''}", "attention", make, expected,
         4 * EPSILON[type], (2.0 if type != "f32" else 4.0) * 4 * headdim * length * heads,
         arguments=lambda t: (*t, scale), peer=peer,
-        definitions={"type": type, "headdim": headdim, "causal": causal, **attention_tile_for(ANY, type, None, None)},
+        definitions={"type": type, "headdim": headdim, "causal": causal, **plain}, sizes=wide,
     )  # fmt: skip
 
 
