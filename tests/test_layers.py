@@ -240,11 +240,22 @@ ROOMS = {
     "runtime.cuda.driver": Room(),
     "runtime.cuda.code": Room((*KNOWN, "back.llvm", "runtime.cache", "runtime.cuda.driver")),
     "runtime.cuda.plans": Room((*KNOWN, "arguments", "back.llvm.lower", "runtime.compiled"), ARRAYS),
+    "runtime.cuda.lines": Room(("lazy_dataclass", "runtime.cuda.driver")),
     "runtime.cuda.tensor_maps": Room(
-        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.compiled", "runtime.cuda.driver"), ARRAYS
+        (
+            *KNOWN,
+            "addressing",
+            "arguments",
+            "back.llvm",
+            "runtime.compiled",
+            "runtime.cuda.driver",
+            "runtime.cuda.lines",
+        ),
+        ARRAYS,
     ),
     "runtime.cuda.recipes": Room(
-        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cuda.tensor_maps", "tile.*"), ARRAYS
+        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cuda.lines", "runtime.cuda.tensor_maps", "tile.*"),
+        ARRAYS,
     ),
     "runtime.cuda": Room(
         (
@@ -255,6 +266,7 @@ ROOMS = {
             "runtime.cache",
             "runtime.compiled",
             "runtime.cuda.driver",
+            "runtime.cuda.lines",
             "runtime.cuda.code",
             "runtime.cuda.plans",
             "runtime.cuda.recipes",

@@ -85,7 +85,7 @@ def _rows(type: str, columns: int, length: int) -> Iterator[CudaProblem]:
     size, kind = {"f32": 4, "bf16": 2}[type], TORCH[type]
     typed: dict[str, object] = {"type": type}
     assert HOPPER.work_group_tiling is not None
-    known = HOPPER.work_group_tiling.column_by_work_group(NUMBERS["f32"], length)
+    known = HOPPER.work_group_tiling.column_by_work_group(NUMBERS["f32"], NUMBERS[type], length)
     sizes = f"{type} {columns} x {length}"
     bytes = float(size * columns * length)
 

@@ -54,8 +54,10 @@ _OTHER_REGISTERS = 24
 """What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
 
 
-def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True) -> TileKernel:
+def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True, sent: bool = True) -> TileKernel:
     """The tile kernel of a checked function; without `maps`, every tile is gathered, and stored by consumers.
+
+    Unless results are `sent`, they are stored by consumers, too.
 
     Raises `NoTileProgram`: where there are several numbers of consumers, with the reason for the best one.
     """
@@ -64,7 +66,7 @@ def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True) -
     refusal: NoTileProgram | None = None
     for consumers in _candidates(program, hints):
         try:
-            return _for_consumers(program, consumers, hints, checks=checks, maps=maps)
+            return _for_consumers(program, consumers, hints, checks=checks, maps=maps, sent=sent and maps)
         except NoTileProgram as reason:
             refusal = refusal or reason
     assert refusal is not None
@@ -89,7 +91,7 @@ def _candidates(program: TileProgram, hints: Mapping[str, object]) -> Iterator[i
 
 
 def _for_consumers(
-    program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool, maps: bool
+    program: TileProgram, consumers: int, hints: Mapping[str, object], *, checks: bool, maps: bool, sent: bool
 ) -> TileKernel:
     """The tile kernel with some consumers, and with the widest stagings that leave room for the rings.
 
@@ -97,7 +99,7 @@ def _for_consumers(
     """
     ways = [(blocks, width) for blocks in (True, False) for width in STAGING_COLUMNS]
     for blocks, width in ways:
-        made = translated(program, consumers, checks=checks, maps=maps, blocks=blocks, staging_columns=width)
+        made = translated(program, consumers, checks=checks, maps=maps, sent=sent, blocks=blocks, staging_columns=width)
         if blocks and not made.block_rings:
             continue
         rings = _with_slots(made, consumers, hints)

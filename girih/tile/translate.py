@@ -105,14 +105,16 @@ class TwoRoles:
 
 
 def translated(
-    program: TileProgram, consumers: int, *, checks: bool, maps: bool, blocks: bool, staging_columns: int
+    program: TileProgram, consumers: int, *, checks: bool, maps: bool, sent: bool, blocks: bool, staging_columns: int
 ) -> TwoRoles:
     """The steps of a program for some consumers, with or without maps, and rings of blocks that tiles are decoded from.
+
+    With `maps`, results may be `sent` through them.
 
     Raises `NoTileProgram`.
     """
     made = TwoRoles(stores=Stores(most_columns=staging_columns))
-    return _Translation(program, consumers, made, checks=checks, maps=maps, blocks=maps and blocks).made()
+    return _Translation(program, consumers, made, checks=checks, maps=maps, sent=sent, blocks=maps and blocks).made()
 
 
 @dataclass(slots=True, eq=False)
@@ -129,9 +131,11 @@ class _Lists:
 
 class _Translation:
     def __init__(
-        self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool, blocks: bool
-    ) -> None:
-        self.program, self.consumers, self.checks, self.maps, self.blocks = program, consumers, checks, maps, blocks
+        self, program: TileProgram, consumers: int, out: TwoRoles, *, checks: bool, maps: bool, sent: bool,
+        blocks: bool,
+    ) -> None:  # fmt: skip
+        self.program, self.consumers, self.checks, self.maps = program, consumers, checks, maps
+        self.sent, self.blocks = sent, blocks
         self.facts = LaunchFacts(program)
         self.constants = constants_of(program.function)
         for op in program.walk():
@@ -443,7 +447,7 @@ class _Translation:
     def _store(self, op: CooperativeMatrixStore | CooperativeMatrixStoreTensor, lists: _Lists) -> None:
         self._verify(op, self.out.stores.places[op], lists)
         source = self._as_tile(op.matrix, lists) if _is_wide(op.matrix) else self._register(op.matrix)
-        direct = not self.maps or self.loops > 0 or self.out.stores.is_direct(op)
+        direct = not self.sent or self.loops > 0 or self.out.stores.is_direct(op)
         sent = None if direct else self.out.stores.sent(self, op, source, lists.consumers)
         if not sent:
             lists.consumers.append(Deliver(source, op))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from math import prod
 from threading import Lock
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING
 from girih.analysis.prints import prints_of
 from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim, claims_of
+from girih.arguments.claims import Claim
 from girih.arguments.report import DeviceReach
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
-from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, USUAL, CudaVariant, PtxKernel, usual_variant
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, USUAL, CudaVariant, PtxKernel, usual_variant
 from girih.diagnostics import Diagnostic, KernelError, LaunchError
 from girih.ir.core import Function
 from girih.ir.limits import DeviceLimits
@@ -28,6 +30,7 @@ from girih.runtime.cuda.code.kept import CompiledFor, machine_code, ptx_kernel
 from girih.runtime.cuda.crowd import shared_bytes_of
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import call
+from girih.runtime.cuda.lines import CopyOf, NoRoomError, copied_lines
 from girih.runtime.cuda.memory import FailureRecord, relaxed_capture
 from girih.runtime.cuda.place import LaunchPlace, place_of
 from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
@@ -55,6 +58,11 @@ class _Call:
     made: Sequence[MadeMap] = ()
 
     @property
+    def copies(self) -> bool:
+        """Whether lines of arrays are copied for the launch."""
+        return any(one.copy is not None for one in self.made)
+
+    @property
     def shared_bytes(self) -> int:
         """The shared memory of each CTA that is asked for."""
         return shared_bytes_of(self.loaded.kernel, self.place.device, self.grid, self.accepted)
@@ -66,10 +74,27 @@ class _Call:
         kernel = self.loaded.kernel
         filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
         filled.words[:4] = [*self.grid, record.device]
-        if kernel.maps or self.made:
-            from girih.runtime.cuda.tensor_maps import with_maps
+        with ExitStack() as stack:
+            if kernel.maps or self.made:
+                from girih.runtime.cuda.tensor_maps import with_maps
 
-            filled.words = with_maps(kernel, filled.words, self.accepted, memory.array, self.made)
+                copies = stack.enter_context(self._copies(memory)) if self.copies else {}
+                filled.words = with_maps(kernel, filled.words, self.accepted, memory.array, self.made, copies)
+            self._ask(filled)
+        return filled
+
+    def _copies(self, memory: slots.SlotMemory) -> AbstractContextManager[Mapping[CopyOf, int]]:
+        """Copies of lines of arrays, while the stream is asked for the launch."""
+        wanted = {}
+        for one in self.made:
+            item = self.accepted[one.parameter]
+            assert isinstance(item, Claim), "maps are made of arrays"
+            if one.copy is not None:
+                wanted[one.parameter, one.copy] = memory.array(item)
+        return copied_lines(self.place.device.number, self.place.stream.handle, wanted)
+
+    def _ask(self, filled: slots.Slots) -> None:
+        kernel = self.loaded.kernel
         assert filled.words.nbytes == kernel.parameter_bytes, "the kernel has the slots that are filled"
         begin = filled.address
         listed = [begin, *(begin + 8 * number for number in kernel.pointers)]
@@ -77,7 +102,6 @@ class _Call:
         ctas = kernel.ctas(self.asked, self.place.device.multiprocessors)
         call("cuLaunchKernel", self.loaded.handle, *ctas, kernel.threads, 1, 1, self.shared_bytes,
              self.place.stream.handle, ctypes.addressof(parameters), 0)  # fmt: skip
-        return filled
 
 
 class CudaKernel:
@@ -162,7 +186,12 @@ class CudaKernel:
                 for other in place.after:
                     place.stream.follow(other)
                 one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant, made)
-                self._run(one, synchronous=synchronous)
+                try:
+                    self._run(one, synchronous=synchronous)
+                except NoRoomError:
+                    loaded = self._on(place.device, GATHERED)
+                    one = _Call(place, loaded, grid, asked, accepted, arguments, GATHERED)
+                    self._run(one, synchronous=synchronous)
 
     def synchronize(self) -> None:
         """Wait for all launches of this kernel, and raise `KernelError` for what was found on their streams."""
@@ -195,7 +224,10 @@ class CudaKernel:
     def _as_tiles(
         self, architecture: NvidiaArchitecture, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
     ) -> tuple[CudaVariant, Sequence[MadeMap]]:
-        """A variant, or that of a tile program: with its maps where all of them are legal, or without any."""
+        """A variant, or that of a tile program: with its maps where all of them are legal, or without any.
+
+        Between the two is what stores without maps, and copies lines of arrays to where a map has them.
+        """
         if variant != USUAL or prod(grid) > MOST_X or usual_variant(self.function, architecture) != TILE:
             return variant, ()
         kernel = self.compiled(architecture, TILE)
@@ -205,6 +237,13 @@ class CudaKernel:
 
         try:
             return TILE, made_maps(kernel, accepted)
+        except IllegalMapError:
+            pass
+        kernel = self.compiled(architecture, LINED)
+        if not kernel.is_tile_program:
+            return GATHERED, ()
+        try:
+            return LINED, made_maps(kernel, accepted, copied=True)
         except IllegalMapError:
             return GATHERED, ()
 
@@ -231,7 +270,7 @@ class CudaKernel:
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
-            if one.variant in (USUAL, TILE, GATHERED):
+            if one.variant in (USUAL, TILE, LINED, GATHERED) and not one.copies:
                 self.quick.note(
                     PlannedLaunch(stream, one.loaded, one.shared_bytes, filled.words, one.accepted, one.given, one.made)
                 )

@@ -16,6 +16,7 @@ from girih.arguments.claims import Claim
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.ir.types import I32
 from girih.lazy_dataclass import dataclass
+from girih.runtime.cuda.lines import LineCopy
 from girih.runtime.cuda.tensor_maps import MadeMap
 from girih.tile.amounts import Amount
 from girih.tile.form import MapRecipe
@@ -53,9 +54,12 @@ class AcceptedNumbers:
         return item
 
 
-def made_maps(kernel: PtxKernel, accepted: Sequence[Accepted]) -> list[MadeMap]:
-    """The maps of a kernel for the arguments of a launch. Raises `IllegalMapError`."""
-    return [_made(place.recipe, place.offset, kernel.architecture, accepted) for place in kernel.recipes]
+def made_maps(kernel: PtxKernel, accepted: Sequence[Accepted], *, copied: bool = False) -> list[MadeMap]:
+    """The maps of a kernel for the arguments of a launch. Raises `IllegalMapError`.
+
+    Where no map has the lines of an array, there may be one of a copy, if they may be `copied`.
+    """
+    return [_made(place.recipe, place.offset, kernel.architecture, accepted, copied=copied) for place in kernel.recipes]
 
 
 def integers_of(kernel: PtxKernel) -> frozenset[int]:
@@ -77,7 +81,7 @@ def _leaves(amount: Amount) -> Iterator[tuple[str, int]]:
             yield amount.kind, operand
 
 
-def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[Accepted]) -> MadeMap:
+def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[Accepted], *, copied: bool) -> MadeMap:
     numbers, item = AcceptedNumbers(accepted), accepted[recipe.parameter]
     assert isinstance(item, Claim), "a map is of a memref"
     first = recipe.offset.of(numbers)
@@ -95,6 +99,11 @@ def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[
     dtype = _WORDS if recipe.component == I32 else FROM_NUMPY.get(item.dtype.name)
     if dtype is None:
         raise IllegalMapError(f"{item.place}: maps have no elements of {recipe.component}")
+    address = item.start + first * bytes_of
+    copy = _copy(recipe, item, first, sizes, strides) if copied and not recipe.stored else None
+    if copy is not None:
+        pitch = copy.target_pitch // bytes_of
+        address, strides = 0, (1, *(pitch, pitch * copy.lines)[: len(sizes) - 1])
     try:
         made = TensorMap.tiled(
             dtype="tf32" if recipe.rounded else dtype,
@@ -106,13 +115,29 @@ def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[
             ],
             box_dim=recipe.box,
             swizzle=_SWIZZLES[recipe.swizzle],
-            global_address=item.start + first * bytes_of,
+            global_address=address,
             architecture=architecture,
         )
     except AddressingError as error:
         words = "; ".join(violation.message for violation in error.violations)
         raise IllegalMapError(f"{item.place}: {words}") from None
-    return MadeMap(recipe.name, recipe.parameter, offset, first * bytes_of, made)
+    return MadeMap(recipe.name, recipe.parameter, offset, first * bytes_of, made, copy)
+
+
+def _copy(recipe: MapRecipe, claim: Claim, first: int, sizes: Sequence[int], strides: Sequence[int]) -> LineCopy | None:
+
+    bytes_of = recipe.component.size
+    places = [first, *(stride for size, stride in zip(sizes[1:], strides[1:], strict=True) if size > 1)]
+    if not (claim.start % UNIT_BYTES or any(place * bytes_of % UNIT_BYTES for place in places)):
+        return None
+    if len(sizes) > 3:
+        raise IllegalMapError(f"{claim.place}: an array of {len(sizes)} dimensions is not copied line by line")
+    lines, count = (*sizes[1:], 1, 1)[:2]
+    pitch = strides[1] if lines > 1 else sizes[0]
+    between, rest = divmod(strides[2], pitch) if count > 1 else (lines, 0)
+    if pitch < sizes[0] or between < lines or rest:
+        raise IllegalMapError(f"{claim.place}: lines of {sizes[0]} elements overlap, or are not in images of lines")
+    return LineCopy(first * bytes_of, sizes[0] * bytes_of, lines, count, pitch * bytes_of, between)
 
 
 def _refuse_beyond(recipe: MapRecipe, claim: Claim, first: int, sizes: Sequence[int], strides: Sequence[int]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, PtxKe
 from girih.lazy_dataclass import dataclass
 from girih.runtime.compiled.descriptor import descriptor
 from girih.runtime.cuda.driver import call_in_c
+from girih.runtime.cuda.lines import CopyOf, LineCopy
 
 _PROMOTION = 2
 """Of maps that a launch makes, lines of 128 bytes come to the L2 cache (CUDA driver API 13.0, cuda.h,
@@ -30,7 +32,8 @@ _C_TYPES: dict[str, Any] = {"cuuint64_t": ctypes.c_uint64, "cuuint32_t": ctypes.
 class MadeMap:
     """A map that a launch makes of an argument: of the array of parameter number `parameter`, from byte `begin` of it.
 
-    It belongs at byte `offset` of the first parameter of the kernel; `name` is the recipe's.
+    It belongs at byte `offset` of the first parameter of the kernel; `name` is the recipe's. With a `copy`
+    it is of that one, which the launch makes.
     """
 
     name: str
@@ -38,6 +41,7 @@ class MadeMap:
     offset: int
     begin: int
     tensor_map: TensorMap
+    copy: LineCopy | None = None
 
 
 def are_encodable(accepted: Sequence[Accepted], architecture: str) -> bool:
@@ -51,18 +55,20 @@ def with_maps(
     accepted: Sequence[Accepted],
     address: Callable[[Claim], int],
     made: Sequence[MadeMap] = (),
+    copies: Mapping[CopyOf, int] = MappingProxyType({}),
 ) -> NDArray[np.int64]:
     """The words of the first parameter of a kernel: the slots, and its tensor maps behind them, in aligned memory.
 
-    `address` gives that of an array on the device, and `made` are the maps that the launch makes itself. Raises
-    `CudaFault` where the driver refuses a map.
+    `address` gives that of an array on the device, and `made` are the maps that the launch makes itself, of which some
+    are of `copies` at some addresses. Raises `CudaFault` where the driver refuses a map.
     """
     memory = aligned(kernel.parameter_bytes)
     memory[: slots.nbytes] = slots.view(np.uint8)
     for one in made:
         item = accepted[one.parameter]
         assert isinstance(item, Claim)
-        encode(one.tensor_map, address(item) + one.begin, int(memory.ctypes.data) + one.offset, _PROMOTION)
+        begin = address(item) + one.begin if one.copy is None else copies[one.parameter, one.copy]
+        encode(one.tensor_map, begin, int(memory.ctypes.data) + one.offset, _PROMOTION)
     for place in kernel.maps:
         item = accepted[place.parameter]
         assert isinstance(item, MapClaim)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from girih.runtime.cuda import device, driver, quick, streams
+from girih.runtime.cuda import device, driver, lines, quick, streams
 from girih.runtime.cuda.code import kept
 from girih.runtime.cuda.code.assembler import Assembled
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
@@ -33,6 +33,7 @@ def install(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setattr(driver, "_OPENED", {})
     monkeypatch.setattr(device, "_OPENED", {})
     monkeypatch.setattr(streams, "_STREAMS", {})
+    monkeypatch.setattr(lines, "_POOLS", {})
     quick._address.cache_clear()
     monkeypatch.setattr(kept, "assemblers", lambda **_: iter([PtxAsItIs()]))
     return fake

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class CUresult(IntEnum):
     CUDA_ERROR_ILLEGAL_ADDRESS = 700
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701
     CUDA_ERROR_LAUNCH_FAILED = 719
+    CUDA_ERROR_NOT_SUPPORTED = 801
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900
     CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906
@@ -68,6 +70,37 @@ class CUpointer_attribute(IntEnum):
     """Those of addresses."""
 
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2
+
+
+class CUmemorytype(IntEnum):
+    """Where memory is."""
+
+    CU_MEMORYTYPE_DEVICE = 2
+
+
+class CUmemAllocationType(IntEnum):
+    """What a pool allocates."""
+
+    CU_MEM_ALLOCATION_TYPE_PINNED = 1
+
+
+class CUmemLocationType(IntEnum):
+    """Where a pool has its memory."""
+
+    CU_MEM_LOCATION_TYPE_DEVICE = 1
+
+
+class CUmemPool_attribute(IntEnum):
+    """What a pool can be told."""
+
+    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4
+
+
+class FakePoolProps:
+    """What a pool is made of."""
+
+    def __init__(self) -> None:
+        self.allocType, self.location = 0, SimpleNamespace(type=0, id=-1)
 
 
 class CUstreamCaptureMode(IntEnum):
@@ -135,6 +168,13 @@ class FakeDriver:
     CUfunction_attribute = CUfunction_attribute
     CUpointer_attribute = CUpointer_attribute
     CUstreamCaptureMode = CUstreamCaptureMode
+    CUmemorytype = CUmemorytype
+    CUmemAllocationType = CUmemAllocationType
+    CUmemLocationType = CUmemLocationType
+    CUmemPool_attribute = CUmemPool_attribute
+    CUmemPoolProps = FakePoolProps
+    CUDA_MEMCPY2D = CUDA_MEMCPY3D = SimpleNamespace
+    cuuint64_t = int
     CUjit_option = CUjit_option
     CUjitInputType = CUjitInputType
 
@@ -146,6 +186,7 @@ class FakeDriver:
         self.memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
         self.allocated: Counter[int] = Counter()
         self.homes: dict[int, int] = {}
+        self.pools: dict[int, int] = {}
         self.streams: dict[int, FakeStream] = {0: FakeStream()}
         self.events: dict[int, list[FakeStream]] = {}
         self.functions: dict[int, tuple[str, str]] = {}
@@ -332,6 +373,47 @@ class FakeDriver:
         self._check(source, size)
         self._check(target, size)
         self._ask(stream, lambda: ctypes.memmove(target, source, size))
+        return ()
+
+    def cuMemcpy2DAsync(self, copy: Any, stream: int) -> Given:
+        copy.srcHeight = copy.dstHeight = copy.Height
+        copy.Depth = 1
+        return self.cuMemcpy3DAsync(copy, stream)
+
+    def cuMemcpy3DAsync(self, copy: Any, stream: int) -> Given:
+        assert copy.srcMemoryType == copy.dstMemoryType == CUmemorytype.CU_MEMORYTYPE_DEVICE
+        places = []
+        for base, pitch, height in (
+            (copy.srcDevice, copy.srcPitch, copy.srcHeight), (copy.dstDevice, copy.dstPitch, copy.dstHeight),
+        ):  # fmt: skip
+            if pitch < copy.WidthInBytes or height < copy.Height:
+                raise _Refused(CUresult.CUDA_ERROR_INVALID_VALUE)
+            places.append([base + (k * height + n) * pitch for k in range(copy.Depth) for n in range(copy.Height)])
+            self._check(places[-1][0], places[-1][-1] - places[-1][0] + copy.WidthInBytes)
+        width = copy.WidthInBytes
+        pairs = list(zip(*places, strict=True))
+        self._ask(stream, lambda: [ctypes.memmove(target, source, width) for source, target in pairs])
+        return ()
+
+    def cuMemPoolCreate(self, wanted: Any) -> int:
+        assert wanted.allocType == CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        assert wanted.location.type == CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        handle = self.new()
+        self.pools[handle] = wanted.location.id
+        return handle
+
+    def cuMemPoolSetAttribute(self, pool: int, attribute: int, value: int) -> Given:
+        assert pool in self.pools and attribute == CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD and value > 0
+        return ()
+
+    def cuMemAllocFromPoolAsync(self, size: int, pool: int, stream: int) -> int:
+        return self.allocate(size, self.pools[pool])
+
+    def cuMemFreeAsync(self, address: int, stream: int) -> Given:
+        self._check(int(address), 1)
+        # A graph has the memory each time, so that here it stays.
+        if self.streams[int(stream)].captured is None:
+            self._ask(stream, lambda: self.free(int(address)))
         return ()
 
     def cuMemsetD8Async(self, target: int, value: int, size: int, stream: int) -> Given:

@@ -6,6 +6,7 @@ copies boxes of 8 x 4 elements through two maps.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,9 +22,10 @@ from girih.arguments.arrays import accept, specifications
 from girih.back.llvm.nvptx import compile as nvptx
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
-from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, CudaVariant, PtxKernel, RecipePlace
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, CudaVariant, PtxKernel, RecipePlace
 from girih.ir.types import F32
 from girih.runtime.cuda import quick, recipes
+from girih.runtime.cuda.lines import LineCopy
 from girih.tile.amounts import Amount, number
 from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
@@ -213,8 +215,8 @@ def test_other_launches_take_the_other_variant(
     else:
         launch(a, b, n)
         assert np.array_equal(expected[:, :n], b[:, :n])
-    other = CudaVariant(disjoint=False) if what == "overlap" else GATHERED
-    assert asked == [TILE, other] and not fake.maps
+    others = [CudaVariant(disjoint=False)] if what == "overlap" else [LINED, GATHERED]
+    assert asked == [TILE, *others] and not fake.maps
     assert launch.tensor_maps(a, b, n) == {}
     if says:
         accepted = accept(specifications(launch.ir), (a, b, n))
@@ -318,11 +320,11 @@ def test_launches_without_legal_maps_gather_tiles() -> None:
     """A product of matrices whose rows begin anywhere is the same program, without maps."""
     function = girih.parse(product(rows=64, columns=64)).functions[0]
     architecture = architecture_named("sm_90a")
-    made = {one: compile_kernel(function, architecture, variant=one) for one in (TILE, GATHERED)}
-    assert [len(one.recipes) for one in made.values()] == [3, 0]
+    made = {one: compile_kernel(function, architecture, variant=one) for one in (TILE, LINED, GATHERED)}
+    assert [len(one.recipes) for one in made.values()] == [3, 2, 0]
     assert all(one.is_tile_program and one.persistent for one in made.values())
     assert all("wgmma.mma_async" in one.ptx for one in made.values())
-    assert ["cp.async.bulk.tensor" in one.ptx for one in made.values()] == [True, False]
+    assert ["cp.async.bulk.tensor" in one.ptx for one in made.values()] == [True, True, False]
     assert PtxKernel.from_bytes(made[GATHERED].to_bytes()).is_tile_program
 
 
@@ -342,6 +344,101 @@ def test_a_product_is_a_tile_program_with_and_without_maps(fake: FakeDriver, siz
     assert bool(fake.maps) == bool(launch.tensor_maps(a, b, c)) == (size % 8 == 0)
     groups = (-(-size // 64)) ** 2
     assert "wgmma" in fake.modules[-1].decode() and fake.launches[-1][0] == (groups, 1, 1)
+
+
+GEMM = {"type": "bf16", "rows": 64, "columns": 64, "depth": 64, "items": 128}
+
+
+def odd_product(repository: Path, size: int = 60) -> tuple[Any, tuple[Any, ...], Any]:
+    """A product of matrices whose columns begin anywhere, its arguments, and what it is."""
+    launch = girih.load(repository / "girih/kernels/gpu/gemm.tl", "cuda:sm_90a", GEMM)["gemm"]
+    rng = np.random.default_rng(1)
+    a, b = (np.asfortranarray(rng.integers(-3, 4, (size, size)).astype(ml_dtypes.bfloat16)) for _ in range(2))
+    c = np.zeros((size, size), np.float32, order="F")
+    return launch, (1.0, a, b, 0.0, c), a.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize(("size", "copies", "maps"), [(61, 2, 2), (72, 0, 3)])
+def test_lines_that_begin_anywhere_are_copied(
+    fake: FakeDriver, repository: Path, size: int, copies: int, maps: int
+) -> None:
+    """Factors are copied to where maps have their lines; the result is stored by those who compute it."""
+    launch, arguments, expected = odd_product(repository, size)
+    launch(*arguments)
+    assert np.array_equal(arguments[-1], expected)
+    assert len(fake.maps) == len(launch.tensor_maps(*arguments)) == maps
+    asked = ("cuMemAllocFromPoolAsync", "cuMemcpy2DAsync", "cuMemFreeAsync")
+    assert [fake.calls.count(name) for name in asked] == [copies] * 3
+    assert {one.tensor_map.global_strides[0] % 16 for one in fake.maps.values()} == {0}
+
+
+def test_a_graph_copies_lines_each_time(
+    fake: FakeDriver, torch: Any, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvptx, "compile_kernel", compile_kernel)
+    launch, (alpha, first, second, beta, c), expected = odd_product(repository)
+    a, b, out = (on_device(fake, one) for one in (first, second, c))
+    for one in (a, b):
+        one.dtype = TorchType("bfloat16")  # type: ignore[assignment]
+    launch(alpha, a, b, beta, out)
+    launch.synchronize()
+    stream = torch.chosen.stream
+    fake.begin_capture(stream)
+    launch(alpha, a, b, beta, out)
+    replay = fake.end_capture(stream)
+    for factor in (2, 3):
+        other = (first * factor).astype(first.dtype).tobytes("F")
+        ctypes.memmove(a.address, other, len(other))
+        replay()
+        fake.cuStreamSynchronize(stream)
+        assert np.array_equal(content(out), factor * expected)
+
+
+@pytest.mark.parametrize("error", ["CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"])
+def test_without_memory_for_copies_tiles_are_gathered(fake: FakeDriver, repository: Path, error: str) -> None:
+    launch, arguments, expected = odd_product(repository)
+    failing = "cuMemPoolCreate" if error.endswith("SUPPORTED") else "cuMemAllocFromPoolAsync"
+    fake.failing[failing] = fake.CUresult[error]
+    launch(*arguments)
+    assert np.array_equal(arguments[-1], expected) and not fake.maps and fake.calls.count("cuMemcpy2DAsync") == 0
+
+
+def test_another_fault_of_the_pool_is_said(fake: FakeDriver, repository: Path) -> None:
+    launch, arguments, _ = odd_product(repository)
+    fake.failing["cuMemAllocFromPoolAsync"] = fake.CUresult.CUDA_ERROR_INVALID_VALUE
+    with pytest.raises(girih.LaunchError, match="cuMemAllocFromPoolAsync"):
+        launch(*arguments)
+    assert not arguments[-1].any()
+
+
+def test_images_of_lines_are_copied(fake: FakeDriver) -> None:
+    """A batch of matrices is an image of lines each; lines that overlap, or dimensions more than three, are not."""
+    function = girih.parse(COPY_TILES).functions[0]
+    sizes, strides = (tuple(map(number, one)) for one in ((5, 3, 2), (1, 7, 28)))
+    recipe = replace(_recipe("A", 0, stored=False), sizes=sizes, strides=strides, box=(4, 3, 1))
+    program = replace(TILES, recipes=(RecipePlace(128, recipe),))
+    accepted = accept(specifications(function), (numbers(), numbers(), 8))
+    (made,) = recipes.made_maps(program, accepted, copied=True)
+    assert made.copy == LineCopy(0, 20, 3, 2, 28, 4) and made.copy.bytes == 128 * 6
+    assert made.tensor_map.global_dim == (5, 3, 2) and made.tensor_map.global_strides == (128, 384)
+    for other in ((1, 3, 28), (1, 7, 20), (1, 7, 14)):
+        wrong = replace(recipe, strides=tuple(map(number, other)))
+        with pytest.raises(recipes.IllegalMapError, match="overlap, or are not in images"):
+            recipes.made_maps(replace(TILES, recipes=(RecipePlace(128, wrong),)), accepted, copied=True)
+    more = replace(recipe, sizes=(number(1),) * 4, strides=tuple(map(number, (1, 1, 3, 3))), box=(1, 1, 1, 1))
+    more = replace(more, sizes=(number(1), number(2), number(2), number(1)))
+    with pytest.raises(recipes.IllegalMapError, match="4 dimensions"):
+        recipes.made_maps(replace(TILES, recipes=(RecipePlace(128, more),)), accepted, copied=True)
+    source, target = (fake.allocate(size, 0) for size in (56 * 4, made.copy.bytes))
+    content, copied = (
+        np.ctypeslib.as_array((ctypes.c_float * count).from_address(place))
+        for place, count in ((source, 56), (target, 2 * 3 * 32))
+    )
+    content[:] = np.arange(56)
+    fake.stack.append(0xC0)
+    made.copy.ask(source, target, 0)
+    fake.cuStreamSynchronize(0)
+    assert np.array_equal(copied.reshape(2, 3, 32)[:, :, :5], content.reshape(2, 4, 7)[:, :3, :5])
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ class MachineCode:
 def ptx_kernel(function: Function, compiled_for: CompiledFor, variant: CudaVariant = USUAL) -> PtxKernel:
     """The kernel in PTX, which leaves no remarks. Raises `CompileError` where the architecture cannot execute it."""
     one, cache = compiled_for, Cache.standard()
-    what = f"cuda {one.architecture.name} {variant.narrow} {variant.disjoint} {variant.engine} {variant.tile}"
+    what = f"cuda {one.architecture.name} {variant}"
     key = kernel_key(function, one.checks, what, one.limits, llvm_files())
     kept = cache.get(key)
     if kept is not None:

@@ -26,13 +26,14 @@ class CudaVariant:
     can encode all tensor maps, so that its engine makes copies, where it has their mode; otherwise they are computed.
     `tile`: the maps of a tile program (docs/design/tile.md) are legal, coordinates and the number of work-groups are
     below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too. Without the `engine` it has no maps,
-    and gathers all tiles.
+    and gathers all tiles. `sent`: those maps are legal through which results leave; otherwise its consumers store them.
     """
 
     narrow: bool = True
     disjoint: bool = True
     engine: bool = True
     tile: bool = False
+    sent: bool = True
 
     @property
     def linear(self) -> bool:
@@ -49,6 +50,9 @@ USUAL = CudaVariant()
 
 TILE = CudaVariant(tile=True)
 """What nearly all launches of tile programs are."""
+
+LINED = CudaVariant(tile=True, sent=False)
+"""Launches of tile programs on arrays whose lines begin where no map has them, and are copied to where one has."""
 
 GATHERED = CudaVariant(engine=False, tile=True)
 """What other launches of tile programs are, whose maps are illegal."""

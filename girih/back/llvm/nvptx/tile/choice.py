@@ -27,7 +27,7 @@ def chosen_tile_kernel(
     if not any(isinstance(op, CooperativeMatrixMulAdd) for op in function.walk()):
         return None  # Matrices without products are flat, or the remark `cuda.matrix` says why they are not.
     try:
-        kernel = tile_kernel(function, checks=checks, maps=variant.engine)
+        kernel = tile_kernel(function, checks=checks, maps=variant.engine, sent=variant.sent)
     except NoTileProgram as reason:
         remarks.note(words.no_tile_program(reason.reason, reason.hint), reason.span)
         return None
