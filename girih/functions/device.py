@@ -188,12 +188,19 @@ class CupyArrays:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnedPlace(PlacedArray):
+    """Memory of a device, and the array that keeps it."""
+
+    owner: Any
+
+
+@dataclass(slots=True, eq=False)
 class OwnedMemory:
     """The memory of an array of JAX on a device, and the array, which keeps it."""
 
     owner: Any
-    placed: PlacedArray
+    placed: OwnedPlace
     order: tuple[int, ...]
     """The axes as they lie in the memory of `owner`, whose axes come in that order."""
 
@@ -212,20 +219,21 @@ class OwnedMemory:
         """NumPy's type of the elements."""
         return self.placed.dtype
 
-    def view(self, axes: Sequence[int], shape: Sequence[int]) -> PlacedArray:
-        """The memory with its axes in another order, then of another shape, packed where that has fewer axes."""
-        return _view(self.placed, axes, shape)
 
-
-def _view(old: PlacedArray, axes: Sequence[int], shape: Sequence[int]) -> PlacedArray:
-    size = old.dtype.itemsize
+def _view(old: OwnedPlace, axes: Sequence[int], shape: Sequence[int]) -> OwnedPlace:
+    """The memory with its axes in another order, then of another shape, packed where that is not the same."""
     sizes, strides = tuple(old.shape[a] for a in axes), tuple(old.strides[a] for a in axes)
     if tuple(shape) != sizes:
-        strides = tuple(size * step for step in packed_steps(shape, range(len(shape))))
-    return PlacedArray(old.address, tuple(shape), strides, old.dtype, old.device, old.stream)
+        strides = _packed(shape, old.dtype)
+    return OwnedPlace(old.address, tuple(shape), strides, old.dtype, old.device, old.stream, old.owner)
 
 
-def _placed(array: OwnedMemory | PlacedArray) -> PlacedArray:
+def _packed(shape: Sequence[int], dtype: Any) -> tuple[int, ...]:
+    """The strides of an array in order C, in bytes."""
+    return tuple(dtype.itemsize * step for step in packed_steps(shape, range(len(shape))))
+
+
+def _placed(array: OwnedMemory | OwnedPlace) -> OwnedPlace:
     return array.placed if isinstance(array, OwnedMemory) else array
 
 
@@ -255,16 +263,20 @@ class JaxArrays:
 
     def taken(self, array: Any) -> OwnedMemory:
         """The memory of an array, whose elements are there."""
+        return self._memory(array, tuple(array.shape), DTYPE_OF[ELEMENT_OF[array.dtype]])
+
+    def _memory(self, array: Any, shape: tuple[int, ...], dtype: Any) -> OwnedMemory:
         array.block_until_ready()
-        shape, dtype = tuple(array.shape), DTYPE_OF[ELEMENT_OF[array.dtype]]
-        strides = tuple(dtype.itemsize * step for step in packed_steps(shape, range(len(shape))))
         address = int(array.unsafe_buffer_pointer()) if prod(shape) else 0
-        return OwnedMemory(array, PlacedArray(address, shape, strides, dtype, self.number, 0), tuple(range(len(shape))))
+        placed = OwnedPlace(address, shape, _packed(shape, dtype), dtype, self.number, 0, array)
+        return OwnedMemory(array, placed, tuple(range(len(shape))))
 
     def handed(self, array: OwnedMemory) -> Any:
         """The array that a memory is of, with its axes as they are counted."""
+        # Without 64 bits, JAX gets the low words of integers.
+        owner = array.owner if array.owner.ndim == array.ndim else array.owner[..., 0]
         inverse = _inverse(array.order)
-        return array.owner if inverse == sorted(inverse) else self._jax.numpy.transpose(array.owner, inverse)
+        return owner if inverse == sorted(inverse) else self._jax.numpy.transpose(owner, inverse)
 
     def element(self, array: OwnedMemory) -> str | None:
         """The number type of the elements."""
@@ -278,30 +290,37 @@ class JaxArrays:
         """The strides in elements."""
         return tuple(step // array.dtype.itemsize for step in array.placed.strides)
 
-    def viewer(self, view: AxisView, shape: Sequence[int]) -> Callable[[OwnedMemory | PlacedArray], PlacedArray]:
+    def viewer(self, view: AxisView, shape: Sequence[int]) -> Callable[[OwnedMemory | OwnedPlace], OwnedPlace]:
         """What makes a view of an array of a shape."""
         return lambda array: _view(_placed(array), view.axes, view.shape)
 
-    def turned(self, array: OwnedMemory | PlacedArray) -> PlacedArray:
+    def turned(self, array: OwnedMemory | OwnedPlace) -> OwnedPlace:
         """The transpose of a matrix."""
         old = _placed(array)
-        return PlacedArray(old.address, old.shape[::-1], old.strides[::-1], old.dtype, old.device, old.stream)
+        return _view(old, (1, 0), old.shape[::-1])
 
     def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> OwnedMemory:
         """A new array, whose axes are in an order in memory, outermost first."""
-        sizes, device = tuple(shape[axis] for axis in order), self._jax.devices("cuda")[self.number]
-        made = self._jax.device_put(self._jax.numpy.empty(sizes, DTYPE_OF[element]), device)
-        return self._turned(self.taken(made), order)
+        sizes, dtype = tuple(shape[axis] for axis in order), DTYPE_OF[element]
+        if element == "i64" and not self._jax.config.jax_enable_x64:
+            words = self._there(self._jax.numpy.empty((*sizes, 2), DTYPE_OF["i32"]))
+            return self._turned(self._memory(words, sizes, dtype), order)
+        return self._turned(self._memory(self._there(self._jax.numpy.empty(sizes, dtype)), sizes, dtype), order)
+
+    def _there(self, array: Any) -> Any:
+        return self._jax.device_put(array, self._jax.devices("cuda")[self.number])
 
     def filled(self, shape: Sequence[int], element: str, value: float) -> OwnedMemory:
         """An array of one number."""
-        device = self._jax.devices("cuda")[self.number]
-        made = self._jax.numpy.full(tuple(shape), value, DTYPE_OF[element])
-        return self.taken(self._jax.device_put(made, device))
+        return self.taken(self._there(self._jax.numpy.full(tuple(shape), value, DTYPE_OF[element])))
 
     def assign(self, target: OwnedMemory, source: OwnedMemory) -> None:
-        """Arrays of JAX do not change."""
-        raise TypeError("arrays of JAX do not change")
+        """Let a result be the elements of another one, cast to its type: arrays of JAX do not change themselves."""
+        self._replace(target, self.handed(source).astype(target.dtype))
+
+    def _replace(self, target: OwnedMemory, array: Any) -> None:
+        made = self.taken(array)
+        target.owner, target.placed, target.order = made.owner, made.placed, made.order
 
     def copied(self, array: OwnedMemory, order: Sequence[int]) -> OwnedMemory:
         """A copy whose axes are in an order in memory."""
@@ -309,19 +328,20 @@ class JaxArrays:
 
     def _turned(self, packed: OwnedMemory, order: Sequence[int]) -> OwnedMemory:
         inverse = _inverse(order)
-        placed = packed.view(inverse, [packed.shape[axis] for axis in inverse])
+        placed = _view(packed.placed, inverse, [packed.shape[axis] for axis in inverse])
         return OwnedMemory(packed.owner, placed, tuple(order))
 
-    def part(self, array: OwnedMemory | PlacedArray, index: tuple[int, ...]) -> PlacedArray:
+    def part(self, array: OwnedMemory | OwnedPlace, index: tuple[int, ...]) -> OwnedPlace:
         """A matrix of a batch, by its place in front."""
         old, count = _placed(array), len(index)
         offset = sum(step * at for step, at in zip(old.strides[:count], index, strict=True))
         sizes, strides = old.shape[count:], old.strides[count:]
-        return PlacedArray(old.address + offset, sizes, strides, old.dtype, old.device, old.stream)
+        return OwnedPlace(old.address + offset, sizes, strides, old.dtype, old.device, old.stream, old.owner)
 
     def add_along(self, array: OwnedMemory, values: OwnedMemory, axis: int) -> None:
-        """Arrays of JAX do not change."""
-        raise TypeError("arrays of JAX do not change")
+        """Add a vector to a result along an axis."""
+        sizes = [-1 if own == axis else 1 for own in range(array.ndim)]
+        self._replace(array, self.handed(array) + self.handed(values).reshape(sizes))
 
     def shares(self, a: OwnedMemory, b: OwnedMemory) -> bool:
         """Whether two arrays may share memory."""
