@@ -73,6 +73,14 @@ def _attention_sizes(type: str, headdim: int) -> tuple[dict[str, int], dict[str,
     return ({}, dict(found)) if found else (dict(attention_tile_for(HOPPER.name, type, None, None)), None)
 
 
+def _column_sizes(type: str, loaded: int, length: int) -> dict[str, int]:
+    """How a work-group holds columns of a length, of which it loads so many."""
+    wide = HOPPER.work_group_tiling
+    found = None if wide is None else wide.column_by_work_group(NUMBERS[type], NUMBERS["f32"], loaded, length)
+    assert found is not None, "columns of the problems are short enough"
+    return dict(found)
+
+
 def _empty(torch: Any, *shape: int, type: str = "float32") -> Any:
     return torch.empty(shape, device="cuda", dtype=getattr(torch, type))
 
@@ -84,8 +92,6 @@ def _rows(type: str, columns: int, length: int) -> Iterator[CudaProblem]:
     """Norms, losses and choices in rows of tensors, which are columns of the language."""
     size, kind = {"f32": 4, "bf16": 2}[type], TORCH[type]
     typed: dict[str, object] = {"type": type}
-    assert HOPPER.work_group_tiling is not None
-    known = HOPPER.work_group_tiling.column_by_work_group(NUMBERS["f32"], NUMBERS[type], length)
     sizes = f"{type} {columns} x {length}"
     bytes = float(size * columns * length)
 
@@ -123,24 +129,25 @@ def _rows(type: str, columns: int, length: int) -> Iterator[CudaProblem]:
             lambda torch, t: t[2][:, None] * (torch.softmax(t[0], -1) - torch.nn.functional.one_hot(t[1], length)),
             1e-5, 2 * bytes, function="cross_entropy_gradient",
         )  # fmt: skip
-    for title, columns_of in ((sizes, None), (f"{sizes}, length known", known)):
+    for title, is_known in ((sizes, False), (f"{sizes}, length known", True)):
         yield _problem(
             title, "layernorm", lambda torch, k: pair(torch, k, vector(torch, 1), vector(torch, 2)),
             lambda torch, t: torch.nn.functional.layer_norm(t[0].float(), (length,), t[1].float(), t[2].float(), 1e-5),
             2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:3], 1e-5, t[3]),
             peer=lambda torch, t: torch.nn.functional.layer_norm(t[0], (length,), t[1], t[2], 1e-5),
-            definitions=typed, sizes=columns_of,
+            definitions=typed, sizes=_column_sizes(type, 3, length) if is_known else None,
         )  # fmt: skip
         yield _problem(
             title, "rms_norm", lambda torch, k: pair(torch, k, vector(torch, 1)),
             lambda torch, t: torch.nn.functional.rms_norm(t[0].float(), (length,), t[1].float(), 1e-5),
             2 * EPSILON[type], 2 * bytes, arguments=lambda t: (*t[:2], 1e-5, t[2]),
             peer=lambda torch, t: torch.nn.functional.rms_norm(t[0], (length,), t[1], 1e-5),
-            definitions=typed, sizes=columns_of,
+            definitions=typed, sizes=_column_sizes(type, 2, length) if is_known else None,
         )  # fmt: skip
     yield _problem(
         f"{sizes}, length known", "softmax", pair, lambda torch, t: torch.softmax(t[0].float(), -1),
-        2 * EPSILON[type], 2 * bytes, peer=lambda torch, t: torch.softmax(t[0], -1), definitions=typed, sizes=known,
+        2 * EPSILON[type], 2 * bytes, peer=lambda torch, t: torch.softmax(t[0], -1), definitions=typed,
+        sizes=_column_sizes(type, 1, length),
     )  # fmt: skip
 
 
