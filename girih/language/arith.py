@@ -17,26 +17,42 @@ MatrixScope = Literal["subgroup", "work_group"]
 """The work-items that hold a matrix together (001 "Overview")."""
 
 
+@overload
+def maximum(a: float, b: float) -> float: ...
+@overload
+def maximum(a: V | complex, b: V | complex) -> V: ...
 @word
-def maximum(a: V | complex, b: V | complex) -> V:
+def maximum(a: Any, b: Any) -> Any:
     """The larger of two numbers of one type; if one is NaN, the other one. Of matrices, component by component."""
     outside("gl.maximum")
 
 
+@overload
+def minimum(a: float, b: float) -> float: ...
+@overload
+def minimum(a: V | complex, b: V | complex) -> V: ...
 @word
-def minimum(a: V | complex, b: V | complex) -> V:
+def minimum(a: Any, b: Any) -> Any:
     """The smaller of two numbers of one type; if one is NaN, the other one. Of matrices, component by component."""
     outside("gl.minimum")
 
 
+@overload
+def div(a: float, b: float) -> float: ...
+@overload
+def div(a: V | complex, b: V | complex) -> V: ...
 @word
-def div(a: V | complex, b: V | complex) -> V:
+def div(a: Any, b: Any) -> Any:
     """The quotient of two numbers of one type; that of integers is truncated towards zero, where `//` floors."""
     outside("gl.div")
 
 
+@overload
+def rem(a: float, b: float) -> float: ...
+@overload
+def rem(a: V | complex, b: V | complex) -> V: ...
 @word
-def rem(a: V | complex, b: V | complex) -> V:
+def rem(a: Any, b: Any) -> Any:
     """The remainder of the division of `a` by `b`, with the sign of `a`, where that of `%` has the sign of `b`."""
     outside("gl.rem")
 
@@ -79,8 +95,12 @@ def bitcast(x: Number, dtype: type[E]) -> E:
     outside("gl.bitcast")
 
 
+@overload
+def where(condition: bool | bool_, a: float, b: float) -> float: ...
+@overload
+def where(condition: bool | bool_, a: V | complex, b: V | complex) -> V: ...
 @word
-def where(condition: bool | bool_, a: V | complex, b: V | complex) -> V:
+def where(condition: bool | bool_, a: Any, b: Any) -> Any:
     """`a` where the condition holds, otherwise `b`: numbers or truth values of one type (SPIR-V "OpSelect").
 
     Both are computed before, whatever the condition is.

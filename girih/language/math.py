@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from girih.language.types import Block, Number
 from girih.language.words import outside, word
 
-V = TypeVar("V", bound=Number | Block[Any])
+V = TypeVar("V", bound=Number | Block[Any] | complex)
 
 
 @word

@@ -11,7 +11,7 @@ from typing import TypeVar
 from girih.language.types import Number, i32
 from girih.language.words import outside, word
 
-N = TypeVar("N", bound=Number)
+N = TypeVar("N", bound=Number | complex)
 
 
 @word
