@@ -362,7 +362,10 @@ class Calls(Subscripts):
         span: Span,
         keywords: Mapping[str, Operand] | None = None,
     ) -> Operand:
-        """The result of a function of the user, whose body is translated here. Raises `PythonFault`."""
+        """The result of a function of the user, whose body is translated here, or of a word. Raises `PythonFault`."""
+        word = getattr(function, WORD, None)
+        if isinstance(word, str):
+            return self._word(function, word, [(operand, span) for operand in operands], {}, span)
         text, node, outer = self._definition(function, span)
         name = function.__name__
         earlier = next((at for known, _, at in self.active if known is node), None)

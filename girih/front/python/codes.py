@@ -28,6 +28,7 @@ PYTHON_CODES: dict[str, str] = {
     "python.slice": "the length of a slice is a constant, and its step is 1",
     "python.attribute": "values have the attributes `shape`, `ndim` and `T`",
     "python.view": "a view is not a number or a matrix: its elements are read and set through indices",
+    "python.region": "what the work-group does as a whole stands outside of regions, what work-items do inside",
     "python.order": "arrays lie in memory in an order that the word can go through",
     "python.assignment": "what is assigned to is a name, a tuple of names, or elements of an array",
     "python.loop": "a loop goes through a range, a tuple, `gl.foreach`, `gl.foreach_tile` or `gl.unroll`",

@@ -112,7 +112,7 @@ class Conversions(KernelEmission):
         """Labels for the place of a fault and for the place where its operand got its type."""
         if isinstance(operand, Runtime) and operand.value.span.source is span.source:
             made = operand.value.span
-            if not (made.start <= span.start and span.end <= made.end):
+            if made.end <= span.start or span.end <= made.start:
                 return ((span, f"this is {described(operand)}"), (made, "which comes from here"))
         return ()
 
@@ -392,7 +392,7 @@ def _word(type: Type) -> str:
 def _label(operand: Runtime, span: Span) -> tuple[tuple[Span, str], ...]:
     name = f"this is {described(operand)}"
     made = operand.value.span
-    apart = made.source is span.source and not (made.start <= span.start and span.end <= made.end)
+    apart = made.source is span.source and (made.end <= span.start or span.end <= made.start)
     if apart and made.start < made.end:
         return ((span, name), (made, f"{described(operand)} comes from here"))
     return ((span, name),)

@@ -24,6 +24,7 @@ from girih.front.python.operands import (
 from girih.front.python.reading import FunctionSource
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value, is_name
+from girih.ir.define import Where
 from girih.ir.types import ERROR, CoopMatrix, GroupType, Type
 from girih.ops.tile import TILE_LANGUAGE
 from girih.recursion import NESTING_LIMIT
@@ -54,7 +55,17 @@ class KernelEmission:
         uses: Mapping[str, tuple[Span, ...]] | None = None,
         **fields: Any,
     ) -> tuple[Value, ...]:
-        """The results of a new instruction in the region that is open, one for each of `types`."""
+        """The results of a new instruction in the region that is open, one for each of `types`.
+
+        Raises `PythonFault` where the instruction does not stand in such a region.
+        """
+        where = TILE_LANGUAGE.ops[mnemonic].spec.where
+        if where is Where.SPMD and self.is_collective:
+            self.fail("region", "this is for work-items, and the code around it is the work-group's", span,
+                      "put it into `with gl.parallel():`, gl.foreach or gl.foreach_tile")  # fmt: skip
+        if where is Where.COLLECTIVE and not self.is_collective:
+            self.fail("region", "this is for the work-group as a whole, and the code around it is that of work-items",
+                      span, "move it out of `gl.parallel`, gl.foreach or gl.foreach_tile")  # fmt: skip
         return self.builder.add(mnemonic, *types, span=span, uses=uses, **fields)
 
     def constant(self, value: object, type: Type, span: Span) -> Value:

@@ -107,7 +107,7 @@ CASES: list[tuple[str, list[tuple[str, str]]]] = [
     ("with gl.parallel():\n    m = X[0:16, 0:16] + X[0:8, 0:16]", [("python.types", "X[0:16, 0:16] + X[0:8, 0:16]")]),
     ("with gl.parallel():\n    X[0:8, 0:16] = X[0:16, 0:16]", [("python.types", "X[0:8, 0:16] = X[0:16, 0:16]")]),
     ("with gl.parallel():\n    X[0:16, 0:16] = 0.0", [("python.assignment", "0.0")]),
-    ("for i in gl.foreach(n):\n    gl.axpby(1.0, Y, 1.0, Y)", [("axpby.region", "gl.axpby(1.0, Y, 1.0, Y)")]),
+    ("for i in gl.foreach(n):\n    gl.axpby(1.0, Y, 1.0, Y)", [("python.region", "gl.axpby(1.0, Y, 1.0, Y)")]),
     ("def helper(t: gl.i32):\n    return t\nY[0] = helper(x)", [("python.types", "helper(x)")]),
     (HELPER, [("python.types", "t / n")]),
     ("t: float = x", [("python.annotation", "float")]),

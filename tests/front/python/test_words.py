@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -115,6 +115,29 @@ def test_arrays_in_different_orders_are_refused_where_that_matters() -> None:
     C, D = drawn(2, 3, 4, order="F"), drawn(2, 3, 4)
     refused(along_an_axis, "python.order", "`a` and `b` lie in memory in different orders", C, D, 1)
     refused(along_an_axis, "python.arguments", "`a` has 3 axes, counted from 0; `axis` is 3", C, C, 3)
+
+
+def sizes_that_differ(A: gl.Matrix[gl.f32], x: gl.Vector[gl.f32]) -> None:
+    gl.gemv(1.0, A, x[0:3], 0.0, x)
+
+
+def ranks_that_differ(A: gl.Matrix[gl.f32], x: gl.Vector[gl.f32]) -> None:
+    b: Any = x
+    gl.gemm(1.0, A, b, 0.0, A)
+
+
+def shapes_that_differ(A: gl.Matrix[gl.f32], x: gl.Vector[gl.f32]) -> None:
+    gl.hadamard(1.0, A[0:2, 0:3], A[0:3, 0:2], 0.0, A[0:2, 0:3])
+
+
+def test_arrays_that_do_not_fit_are_named_as_the_user_does() -> None:
+    """Also where the array lies transposed, and the instruction has its operands in another order."""
+    A, x = drawn(3, 4), drawn(4)
+    says = "the number of columns of `a` is known at run time only, `b` has 3 elements, and they are to be as many"
+    refused(sizes_that_differ, "python.types", says, A, x)
+    refused(ranks_that_differ, "python.types", "`b` of `gl.gemm` is a matrix, found a vector of f32", A, x)
+    says = "`a` has 2 rows, `b` has 3 rows, and they are to be as many"
+    refused(shapes_that_differ, "python.types", says, A, x)
 
 
 def refused(function: Callable[..., object], code: str, says: str, *arguments: object) -> None:
@@ -287,9 +310,9 @@ def test_atomic_accesses() -> None:
 def softmax(A: gl.Matrix[gl.f32], bias: gl.f32) -> None:
     with gl.parallel():
         m = gl.load(A[0:8, 0:4])
-        largest = gl.combine(lambda x, y: gl.maximum(x, y), m, axis=1, shape=(8, 1))
+        largest = gl.combine(gl.maximum, m, axis=1, shape=(8, 1))
         m = gl.apply(lambda i, j, x, top: gl.exp(x - top) + bias * gl.f32(i), m, largest, index=True)
-        m = gl.exp(m * 0.5) / gl.sum(m, axis=1)
+        m = gl.apply(gl.exp, m * 0.5) / gl.sum(m, axis=1)
         A[0:8, 0:4] = gl.maximum(m, 0.25)
 
 

@@ -229,6 +229,9 @@ _REDUCTIONS = {
 
 
 def _reduce(call: Call, operand: Operand, span: Span) -> Operand:
+    if is_absent(call["axis"]):
+        hint = "gl.sum(m, axis=1) sums rows, axis=0 columns; of all components: gl.combine(gl.maximum, m)"
+        raise fault("arguments", f"`gl.{call.name}` of a matrix is along an axis", call.span, hint)
     axis = integer(call, "axis")
     if axis not in (0, 1):
         raise fault("arguments", f"`axis` is 0 or 1, found {axis}", call.span_of("axis"))

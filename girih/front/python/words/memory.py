@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from girih.diagnostics import plural
 from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
@@ -89,7 +90,8 @@ def renumbered(axes: tuple[int, ...]) -> tuple[int, ...]:
 def _by_axis(call: Call, parameter: str, memory: Memory) -> tuple[Operand, ...]:
     given = items(call[parameter])
     if len(given) != memory.rank:
-        message = f"`{parameter}` has {len(given)} entries, the array has {memory.rank} axes"
+        axes = plural(memory.rank, "axis", "axes")
+        message = f"`{parameter}` has {plural(len(given), 'entry', 'entries')}, the array has {axes}"
         raise fault("arguments", message, call.span_of(parameter), "give one for each axis")
     return given
 
@@ -207,7 +209,9 @@ def _place(call: Call, memory: Memory) -> tuple[Value, ...]:
     """The indices of an element by mode."""
     t, given = call.translator, items(call["place"])
     if len(given) != memory.rank:
-        message = f"`place` has {len(given)} entries, the array has {memory.rank} axes"
+        message = (
+            f"`place` has {plural(len(given), 'index', 'indices')}, the array has {plural(memory.rank, 'axis', 'axes')}"
+        )
         raise fault("arguments", message, call.span_of("place"), "give an index for each axis")
     return memory.in_modes(tuple(t.index(index, call.span_of("place")) for index in given))
 

@@ -24,7 +24,6 @@ from girih.ir.types import (
     Type,
     Use,
 )
-from girih.language.words import WORD
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Unary
 from girih.source import Span
@@ -133,14 +132,13 @@ def scalar_type(value: object) -> Number | Boolean | None:
 
 
 def function(call: Call, parameter: str) -> LocalFunction | types.FunctionType:
-    """A function of the user: one that is defined around, a lambda, or a function of a module."""
+    """A function: one that is defined around, a lambda, one of a module, or a word."""
     t, span = call.translator, call.span_of(parameter)
     value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
     plain = inspect.unwrap(value) if callable(value) else value
-    if isinstance(plain, LocalFunction | types.FunctionType) and not hasattr(value, WORD):
+    if isinstance(plain, LocalFunction | types.FunctionType):
         return plain
-    hint = f"write a lambda: lambda x: gl.{described(value)}(x)" if hasattr(value, WORD) else None
-    raise fault("arguments", f"`{parameter}` is a function of yours, found {described(value)}", span, hint)
+    raise fault("arguments", f"`{parameter}` is a function or a lambda, found {described(value)}", span)
 
 
 USES = {use.value: use for use in Use}
