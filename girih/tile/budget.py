@@ -80,6 +80,9 @@ def consumer_share(producer: int, consumers: int) -> int:
     return min(256, (at_begin * warpgroups - producer) // consumers // 8 * 8)
 
 
+ROOMY_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (88, 208), 3: (56, 152)}
+"""The same for checks where matrices leave room: with 72 registers some spill one."""
+
 BUSY_SHARES: Mapping[int, tuple[int, int]] = {1: (128, 256), 2: (72, 216), 3: (56, 152)}
 """The same where the producer's threads gather tiles, or have checks to make: with fewer they would spill."""
 

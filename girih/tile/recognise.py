@@ -18,6 +18,7 @@ from girih.tile.budget import (
     DECODING_SHARES,
     GATHERING_SHARES,
     MOST_SHARED_BYTES,
+    ROOMY_SHARES,
     SHARES,
     TIGHT_SHARES,
     consumer_share,
@@ -194,7 +195,7 @@ def _shares(
         return 1, *((mine, theirs) if needed <= min(theirs, 255) else BUSY_SHARES[consumers])
     if consumers in SHARES:
         checks = any(isinstance(step, Verify) for step in walk(producer))
-        ways = (BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)
+        ways = (ROOMY_SHARES, BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)
         return 1, *next((way[consumers] for way in ways if min(way[consumers][1], 255) >= needed), SHARES[consumers])
     return 1, 24, consumer_share(24, consumers)
 

@@ -11,8 +11,11 @@ from girih.addressing.tensor_map.model import TensorMap
 from girih.ir.types import BF16, F32, I8, Number
 from girih.tile.amounts import Amount, combined, number
 from girih.tile.budget import (
+    BLOCK_SHARES,
     BUSY_SHARES,
+    DECODING_SHARES,
     MOST_SHARED_BYTES,
+    ROOMY_SHARES,
     SHARES,
     TIGHT_SHARES,
     consumer_share,
@@ -115,6 +118,10 @@ def test_what_is_no_amount_is_refused(plain: object) -> None:
 def test_registers_are_those_of_the_cta() -> None:
     """What warpgroups have together is no more than where they begin: who asks for more waits for ever."""
     assert [consumer_share(64, n) for n in (1, 2, 3)] == [256, 216, 144]
-    for shares in (SHARES, BUSY_SHARES, TIGHT_SHARES):
+    for shares in (SHARES, ROOMY_SHARES, BUSY_SHARES, TIGHT_SHARES):
         for consumers, (mine, theirs) in shares.items():
             assert theirs <= consumer_share(mine, consumers), (consumers, mine, theirs)
+    for (producers, consumers), (mine, theirs) in (*DECODING_SHARES.items(), *BLOCK_SHARES.items()):
+        count = producers + consumers
+        begun = 65536 // (128 * count) // 8 * 8
+        assert mine <= begun and producers * mine + consumers * theirs <= begun * count, (producers, consumers)

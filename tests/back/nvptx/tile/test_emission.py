@@ -15,6 +15,8 @@ import pytest
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, CudaVariant
+from girih.tile.budget import ROOMY_SHARES
+from girih.tile.recognise import tile_kernel
 from tests.back.nvptx.assembling import needs_ptxas, ptxas
 from tests.back.nvptx.test_golden import as_text, as_written
 from tests.back.nvptx.tile.emitted import HOPPER, added, emitted, emitted_from, of_bytes, of_tf32
@@ -115,3 +117,12 @@ def test_why_a_kernel_is_no_tile_program() -> None:
     (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
     assert "96 rows" in remark.message and remark.hint
     assert not made.recipes and "wgmma" not in made.ptx
+
+
+@needs_ptxas
+def test_checks_of_a_product_have_registers(tmp_path: Path) -> None:
+    """Where the matrices of consumers leave them; gemm_work_group's checks spilled one register with fewer."""
+    kernel = tile_kernel(of_library("gemm_work_group", rows=128, columns=256, depth=64), checks=True)
+    assert (kernel.producer.registers, kernel.consumers.registers) == ROOMY_SHARES[2]
+    found = ptxas(emitted(kernel, checks=True).ptx, "sm_90a", tmp_path)
+    assert found.problems == "" and found.spilled == found.stack == 0
