@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from girih.api import Kernel, Program
     from girih.ir.core import Order
+    from girih.ir.types import Number
 
 ROWS_ON_GPUS = 16
 """The elements of the result that a work-group of `gemv` computes on GPUs, which need many work-groups."""
@@ -66,11 +67,32 @@ def product_of_work_groups(
     name: str, target: str | None, order: Order, type: str, accumulator: str, **definitions: object
 ) -> Kernel | None:
     """A product with matrices of the work-group; None on targets where that is not the fastest."""
-    from girih.api import resolved_target
+    known = checked(name, {"type": type, "accumulator": accumulator, **definitions})
+    return _in_parts(name, target, order, known, (NUMBERS[type], NUMBERS[accumulator]))
+
+
+def _in_parts(
+    name: str, target: str | None, order: Order, definitions: dict[str, object], numbers: tuple[Number, Number]
+) -> Kernel | None:
+    """A product of numbers, with sums of others, whose work-groups may be done in parts; None as above.
+
+    Parts are work-groups of the same text with smaller tiles.
+    """
+    from girih.api import load, resolved_target
 
     device = resolved_target(target).work_group_tiling
-    sizes = None if device is None else device.product_by_work_group(NUMBERS[type], NUMBERS[accumulator])
-    return _of_work_groups(name, target, order, sizes, type=type, accumulator=accumulator, **definitions)
+    sizes = None if device is None else device.product_by_work_group(*numbers)
+    if device is None or sizes is None:
+        return None
+    text, whole, rows, columns = gpu_text(name), {**definitions, **sizes}, sizes["rows"], sizes["columns"]
+    made = load(text, target, whole, order=order)[name]
+    # What the interpreter has is the checked function: it is compiled where a launch needs it.
+    smaller = {
+        (x, y): load(text, "interpreter", {**whole, "rows": rows // x, "columns": columns // y}, order=order)[name].ir
+        for x, y in device.product_parts(*numbers)
+    }
+    device.divide(made.executor, (rows, columns), smaller)
+    return made
 
 
 def attention_of_work_groups(
@@ -134,13 +156,11 @@ def rows_of_work_group(target: str | None) -> dict[str, int]:
     return {} if resolved_target(target).work_group_tiling is None else {"rows": ROWS_ON_GPUS}
 
 
-def tile_of_work_groups(target: str | None, type: str) -> dict[str, int]:
-    """The definitions of a tile that suits products of a type with sums in f32; none where the text's do."""
-    from girih.api import resolved_target
-
-    device = resolved_target(target).work_group_tiling
-    number = NUMBERS[str(checked("gemm_work_group", {"type": type})["type"])]
-    return {} if device is None else dict(device.product_by_work_group(number, F32) or {})
+def widest_product(name: str, target: str | None, order: Order, type: str, **definitions: object) -> Kernel:
+    """A product with matrices of the work-group and sums in f32, whose tile suits the target."""
+    known = checked(name, {"type": type, **definitions})
+    found = _in_parts(name, target, order, known, (NUMBERS[str(known["type"])], F32))
+    return loaded_kernel(name, target, order, type=type, **definitions) if found is None else found
 
 
 def gpu_text(name: str) -> Path:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from girih.kernels.loading import given, loaded_kernel, tile_of_work_groups
+from girih.kernels.loading import given, loaded_kernel, widest_product
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -36,7 +36,9 @@ def gemm_work_group(
     001 "Cooperative matrix scope".
     """
     stored = type if result is None else result
-    sizes = given(rows=rows, columns=columns, depth=depth, items=items) or tile_of_work_groups(target, type)
+    sizes = given(rows=rows, columns=columns, depth=depth, items=items)
+    if not sizes:
+        return widest_product("gemm_work_group", target, order, type, result=stored)
     return loaded_kernel("gemm_work_group", target, order, type=type, result=stored, **sizes)
 
 

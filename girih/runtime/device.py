@@ -169,6 +169,12 @@ class WorkGroupTilingDevice(TilingDevice, Protocol):
     def product_by_work_group(self, factors: Number, sums: Number) -> Mapping[str, int] | None:
         """The definitions of a product's tile that a work-group holds; None where subgroups are faster."""
 
+    def product_parts(self, factors: Number, sums: Number) -> Sequence[tuple[int, int]]:
+        """Into how many parts along rows and columns that tile may be cut, where there are too few of it."""
+
+    def divide(self, executor: Executor, tile: tuple[int, int], smaller: Mapping[tuple[int, int], Function]) -> None:
+        """Let work-groups of a tile be done in parts, by kernels that do the same with smaller tiles."""
+
     def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
         """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
 

@@ -15,6 +15,7 @@ from girih.ir.core import Function
 from girih.ir.types import CoopMatrix
 from girih.kernels.loading import gpu_text
 from girih.ops.tile.arith import Constant
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor
 from girih.tile.form import Issue, Settle, walk
 from girih.tile.recognise import tile_kernel
@@ -59,6 +60,9 @@ def test_a_product(where: str, beta: float, transpose_a: bool, transpose_b: bool
     if not transpose_a and not transpose_b:
         girih.load(gpu_text("gemm_mixed"), where, SMALL)["gemm_mixed"](a, b, mixed)
         assert (mixed == left @ right).all()
+        narrow = np.zeros((m, n), BF16, order="F")
+        girih.load(gpu_text("gemm_work_group"), where, SMALL)["gemm_work_group"](a, b, narrow)
+        assert (narrow == (left @ right).astype(BF16)).all()
 
 
 def test_a_product_in_the_simulator() -> None:
@@ -197,6 +201,7 @@ def test_gpus_load_them() -> None:
     for type_ in ("f16", "bf16"):
         assert source(kernels.gemm(type=type_, target=new)) == str(gpu_text("gemm"))
         assert source(kernels.gemm_mixed(type=type_, target=new)) == str(gpu_text("gemm_mixed"))
+        assert source(kernels.gemm_work_group(type=type_, target=new)) == str(gpu_text("gemm_work_group"))
         with_bias = kernels.gemm_epilogue(type=type_, bias="rows", activation="gelu", target=new)
         assert source(with_bias) == str(gpu_text("gemm_epilogue"))
         assert source(kernels.attention(type=type_, headdim=64, target=new)) == str(gpu_text("attention"))
@@ -220,10 +225,11 @@ def test_gpus_load_them() -> None:
 def test_products_of_work_groups_have_tiles_that_suit_the_device() -> None:
     def tile(target: str, columns: int | None = None) -> list[tuple[int, int]]:
         loaded = kernels.gemm_work_group(type="bf16", target=target, columns=columns)
-        factors = (op.result.type for op in loaded.ir.walk() if isinstance(op, CooperativeMatrixLoadTensor))
+        loads = CooperativeMatrixLoad | CooperativeMatrixLoadTensor
+        factors = (op.result.type for op in loaded.ir.walk() if isinstance(op, loads))
         return sorted({factor.shape for factor in factors if isinstance(factor, CoopMatrix)})
 
-    assert tile("cuda:sm_90a") == [(64, 128), (256, 64)]
+    assert tile("cuda:sm_90a") == [(64, 256), (128, 64)]
     assert tile("cuda:sm_90a", columns=64) == [(32, 128), (64, 32)], "who asks for a size gets the text's others"
     assert tile("interpreter") == [(32, 128), (128, 32)]
 

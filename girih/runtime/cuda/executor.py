@@ -15,6 +15,7 @@ from girih.runtime.cuda.kernel import CudaKernel
 from girih.runtime.cuda.place import are_on_device, place_of
 from girih.runtime.cuda.quick import QuickCalls
 from girih.runtime.cuda.report import faults_in_words
+from girih.runtime.cuda.variant import SmallerTiles
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -41,7 +42,18 @@ class CudaExecutor:
         self.call: Callable[..., object] = self._call
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _again, (self._kernel.function, self._name, self._checks, self._limits, self._synchronous)
+        kernel = self._kernel
+        smaller = {one.parts: one.function for one in kernel.smaller}
+        how = self._name, self._checks, self._limits, self._synchronous
+        return _again, (kernel.function, *how, kernel.tile, smaller)
+
+    def divide(self, tile: tuple[int, int], smaller: Mapping[tuple[int, int], Function]) -> None:
+        """Take kernels that do the same with smaller tiles, by the parts along x and y that each tile is cut into."""
+        self._kernel.tile = tile
+        self._kernel.smaller = tuple(
+            SmallerTiles(function, parts, (tile[0] // parts[0], tile[1] // parts[1]))
+            for parts, function in smaller.items()
+        )
 
     @property
     def subgroup_size(self) -> int:
@@ -96,5 +108,10 @@ def _chosen(synchronous: bool | None) -> bool:
     return os.environ.get(ENVIRONMENT) == "1" if synchronous is None else synchronous
 
 
-def _again(function: Function, name: str, checks: str, limits: DeviceLimits, synchronous: bool | None) -> CudaExecutor:
-    return CudaExecutor(function, name, checks, limits, synchronous=synchronous)
+def _again(
+    function: Function, name: str, checks: str, limits: DeviceLimits, synchronous: bool | None,
+    tile: tuple[int, int], smaller: Mapping[tuple[int, int], Function],
+) -> CudaExecutor:  # fmt: skip
+    made = CudaExecutor(function, name, checks, limits, synchronous=synchronous)
+    made.divide(tile, smaller)
+    return made

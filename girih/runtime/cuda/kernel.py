@@ -14,6 +14,7 @@ from girih.analysis.prints import prints_of
 from girih.arguments import arrays
 from girih.arguments.arrays import Accepted, MapClaim, claims_of
 from girih.arguments.claims import Claim
+from girih.arguments.grid import grid_of_shapes
 from girih.arguments.report import DeviceReach
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, USUAL, CudaVariant, PtxKernel, usual_variant
@@ -37,7 +38,7 @@ from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
 from girih.runtime.cuda.report import CAPTURE_HINT, DEFAULT_STREAM_HINT, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
-from girih.runtime.cuda.variant import MOST_X, Grid, hardware_grid, variant_of
+from girih.runtime.cuda.variant import MOST_X, Grid, SmallerTiles, hardware_grid, parts_of_work_groups, variant_of
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -121,6 +122,9 @@ class CudaKernel:
         self._kernels: dict[tuple[str, CudaVariant], PtxKernel] = {}
         self._loaded: dict[tuple[CudaDevice, CudaVariant], LoadedKernel] = {}
         self._lock = Lock()
+        self.tile: tuple[int, int] = (1, 1)
+        self.smaller: tuple[SmallerTiles, ...] = ()
+        """Kernels with smaller tiles for launches with few work-groups, and the tile of this one."""
         self.quick = QuickCalls(function, self._specs)
         """Launches that machine code makes, like those that were made here."""
 
@@ -135,10 +139,13 @@ class CudaKernel:
         found = self._kernels.get(key)
         if found is None:
             wanted = CompiledFor(architecture, self._checks, self._limits)
-            found = self._kernels[key] = ptx_kernel(self.function, wanted, variant)
+            found = self._kernels[key] = ptx_kernel(self._function_of(variant), wanted, variant)
             if variant == TILE and not found.is_tile_program:
                 self._kernels[architecture.name, USUAL] = found
         return found
+
+    def _function_of(self, variant: CudaVariant) -> Function:
+        return next((one.function for one in self.smaller if one.parts == variant.parts), self.function)
 
     def first(self, architecture: NvidiaArchitecture) -> PtxKernel:
         """The kernel as nearly all launches have it. Raises `CompileError`."""
@@ -219,7 +226,31 @@ class CudaKernel:
 
             engine = not architecture.copies or are_encodable(accepted, architecture.name)
             return replace(variant, engine=engine), ()
-        return self._as_tiles(architecture, grid, variant, accepted)
+        found, made = self._as_tiles(architecture, grid, variant, accepted)
+        return self._in_parts(device, grid, found, accepted) or (found, made)
+
+    def _in_parts(
+        self, device: CudaDevice, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
+    ) -> tuple[CudaVariant, Sequence[MadeMap]] | None:
+        """The variant with smaller tiles, and its maps, where a launch of a tile program has too few work-groups."""
+        if not variant.tile or not self.smaller:
+            return None
+        counts = [grid_of_shapes(one.function, accepted) for one in self.smaller]
+        known = [(one, prod(count)) for one, count in zip(self.smaller, counts, strict=True) if count is not None]
+        gathered = not variant.engine
+        parts = parts_of_work_groups(prod(grid), self.tile, known, device.multiprocessors, gathered=gathered)
+        if parts == (1, 1) or prod(grid) * prod(parts) > MOST_X:
+            return None
+        cut = replace(variant, parts=parts)
+        kernel = self.compiled(architecture_on(device, self._name, self.function.span), cut)
+        if not kernel.is_tile_program:
+            return None
+        from girih.runtime.cuda.recipes import IllegalMapError, made_maps
+
+        try:
+            return cut, made_maps(kernel, accepted, copied=not variant.sent)
+        except IllegalMapError:
+            return None
 
     def _as_tiles(
         self, architecture: NvidiaArchitecture, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
@@ -270,7 +301,7 @@ class CudaKernel:
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
-            if one.variant in (USUAL, TILE, LINED, GATHERED) and not one.copies:
+            if replace(one.variant, parts=(1, 1)) in (USUAL, TILE, LINED, GATHERED) and not one.copies:
                 self.quick.note(
                     PlannedLaunch(stream, one.loaded, one.shared_bytes, filled.words, one.accepted, one.given, one.made)
                 )

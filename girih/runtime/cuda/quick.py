@@ -21,6 +21,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from math import prod
 from pathlib import Path
 from string import Template
 from threading import Lock
@@ -63,7 +64,7 @@ _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_STREAM_NOW", "P_ASK_STREAM", "P_LAUNCH",
     "P_GET_CURRENT", "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_STAYING", "P_STAYING_BYTES",
-    "P_MOST_CTAS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
+    "P_MOST_CTAS", "P_PARTS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -202,7 +203,7 @@ class QuickCalls:
             len(pointers), ctypes.addressof(pointers), stream_of, stream_function(stream.device.number, arrays),
             id(teller), *functions,
             *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, ctypes.addressof(staying),
-            ctypes.sizeof(staying), self._most_ctas(launch), replace_address, len(launch.made),
+            ctypes.sizeof(staying), self._most_ctas(launch), prod(kernel.parts), replace_address, len(launch.made),
             ctypes.addressof(maps), len(self._specs), *told.words,
         ]  # fmt: skip
         content = (ctypes.c_int64 * len(listed))(*listed)

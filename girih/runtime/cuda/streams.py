@@ -106,7 +106,8 @@ class KernelRecord:
         """The finding of a record that is written."""
         content = self.record.content
         grid = struct.unpack_from("=2q", content, RECORD_GRID)
-        return finding_in(content, self.loaded.kernel.sites, self.function, grid)
+        kernel = self.loaded.kernel
+        return finding_in(content, kernel.sites, self.function, grid, kernel.parts)
 
 
 @dataclass(slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from girih.lazy_dataclass import dataclass
@@ -89,6 +89,19 @@ class CudaTarget:
         from girih.back.llvm.nvptx.tile.sizes import product_sizes
 
         return product_sizes(factors, sums) if self._architecture().wide_products else None
+
+    def product_parts(self, factors: Number, sums: Number) -> Sequence[tuple[int, int]]:
+        """Into how many parts along rows and columns that tile may be cut, where there are too few of it."""
+        from girih.back.llvm.nvptx.tile.sizes import PRODUCT_PARTS
+
+        return PRODUCT_PARTS
+
+    def divide(self, executor: Executor, tile: tuple[int, int], smaller: Mapping[tuple[int, int], Function]) -> None:
+        """Let work-groups of a tile be done in parts, by kernels that do the same with smaller tiles."""
+        from girih.runtime.cuda.executor import CudaExecutor
+
+        assert isinstance(executor, CudaExecutor), "an executor of this device"
+        executor.divide(tile, smaller)
 
     def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
         """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""

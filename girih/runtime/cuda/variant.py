@@ -11,6 +11,7 @@ from girih.arguments.claims import Claim, clusters
 from girih.back.llvm.nvptx.machine.kernel import CudaVariant
 from girih.ir.core import Function
 from girih.ir.types import INDEX
+from girih.lazy_dataclass import dataclass
 
 Grid = tuple[int, int, int]
 
@@ -27,6 +28,44 @@ def variant_of(function: Function, grid: Grid, accepted: Sequence[Accepted]) -> 
     return CudaVariant(
         narrow=fits_cuda(grid) and all(map(_is_small, [*numbers, *arrays])), disjoint=_are_disjoint(accepted)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SmallerTiles:
+    """A kernel whose work-groups have smaller tiles: `parts` of them along x and y do what one of the kernel's does.
+
+    `tile` are the rows and columns of its tile.
+    """
+
+    function: Function
+    parts: tuple[int, int]
+    tile: tuple[int, int]
+
+
+def parts_of_work_groups(
+    groups: int, tile: tuple[int, int], smaller: Sequence[tuple[SmallerTiles, int]], multiprocessors: int, *,
+    gathered: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """The parts of each work-group with which a launch is done first; (1, 1) where they stay whole.
+
+    The launch has so many `groups` of a `tile`, or, of `smaller` ones, the number beside each, those outside of the
+    arrays left out. A multiprocessor has one at a time. What a tile takes is its product, or its rows and columns where
+    loading them takes longer; small ones take a little more than their part (measured with products of 1024 and 2048).
+    """
+
+    def cost(count: int, size: tuple[int, int]) -> float:
+        rows, columns = size
+        loaded = (rows + columns) / sum(tile)
+        product = rows * columns / (tile[0] * tile[1])
+        steps = loaded if gathered else max(product, loaded / 2)
+        return -(-count // multiprocessors) * (steps + _BESIDE)
+
+    costs = {(1, 1): cost(groups, tile), **{one.parts: cost(count, one.tile) for one, count in smaller}}
+    return min(costs, key=lambda parts: costs[parts])
+
+
+_BESIDE = 0.02
+"""What a tile takes besides, as a part of the product of a large one."""
 
 
 def fits_cuda(grid: Grid) -> bool:

@@ -7,6 +7,7 @@ copies boxes of 8 x 4 elements through two maps.
 from __future__ import annotations
 
 import ctypes
+import pickle
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, CudaVari
 from girih.ir.types import F32
 from girih.runtime.cuda import quick, recipes
 from girih.runtime.cuda.lines import LineCopy
+from girih.runtime.cuda.variant import SmallerTiles, parts_of_work_groups
 from girih.tile.amounts import Amount, number
 from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
@@ -456,3 +458,50 @@ def test_hints_that_cannot_be_followed_are_remarked(hint: str, taken: str | None
     found = [one.message for one in remarks if one.code == "cuda.hint"]
     assert len(found) == (taken is not None)
     assert all(f"`{hint}` cannot" in one and (taken or "") in one for one in found)
+
+
+# --- work-groups in parts -------------------------------------------------------------------------
+
+
+PARTS = ((1, 2), (2, 2), (2, 4))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "gathered", "expected"),
+    [
+        ((4096, 4096), False, (1, 1)), ((2048, 2048), False, (1, 1)), ((8192, 1024), False, (1, 1)),
+        ((1024, 1024), False, (2, 2)), ((1000, 1032), False, (1, 2)), ((512, 512), False, (2, 4)),
+        ((65, 1266), True, (2, 4)), ((4411, 1173), True, (1, 1)),
+    ],
+)  # fmt: skip
+def test_how_a_launch_is_cut(sizes: tuple[int, int], gathered: bool, expected: tuple[int, int]) -> None:
+    """As was measured: products of 2048 fill 132 multiprocessors with large tiles, those of 1024 do not."""
+    function = girih.parse(COPY_TILES).functions[0]
+
+    def groups(tile: tuple[int, int]) -> int:
+        return -(-sizes[0] // tile[0]) * -(-sizes[1] // tile[1])
+
+    smaller = [SmallerTiles(function, (x, y), (128 // x, 256 // y)) for x, y in PARTS]
+    known = [(one, groups(one.tile)) for one in smaller]
+    assert parts_of_work_groups(groups((128, 256)), (128, 256), known, 132, gathered=gathered) == expected
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_small_product_has_small_tiles(fake: FakeDriver, odd: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    """So has one whose lines are copied to where maps have them, and a kernel that was pickled."""
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path / "cache"))
+    fake.gpus[0].multiprocessors = 132
+    m, n, k = (65, 63, 33) if odd else (72, 64, 32)
+    bf16 = ml_dtypes.bfloat16
+    source = np.random.default_rng(1)
+    a, b = (np.asfortranarray(source.integers(-4, 5, shape).astype(bf16)) for shape in ((m, k), (k, n)))
+    c = np.zeros((m, n), bf16, order="F")
+    kernel_ = girih.kernels.gemm_work_group(type="bf16", target="cuda")
+    kernel_(a, b, c)
+    assert np.array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(bf16))
+    assert [grid for grid, *_ in fake.launches] == [(8, 1, 1)]
+    assert fake.maps
+    again = pickle.loads(pickle.dumps(kernel_))
+    c[...] = 0
+    again(a, b, c)
+    assert c.any() and fake.launches[1][0] == (8, 1, 1)

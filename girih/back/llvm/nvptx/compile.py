@@ -86,7 +86,7 @@ def _lowered(
     remarks = Remarks("cuda")
     tile = chosen_tile_kernel(function, architecture, variant, remarks, checks=checks)
     if tile is not None:
-        made, text = lower_tile(tile, architecture, BUT_MATRICES, remarks, checks=checks)
+        made, text = lower_tile(tile, architecture, BUT_MATRICES, remarks, checks=checks, parts=variant.parts)
         _refuse_too_large(function, made, architecture)
         return LoweredForCuda(made, text)
     geometry = geometry_for(function, limits, remarks)

@@ -886,8 +886,11 @@ as_they_are:
   store i64 %z, ptr %out_z
   ret i1 true
 row:
+  %parts_at = getelementptr i8, ptr %plan, i64 ${P_PARTS}
+  %parts = load i64, ptr %parts_at
   %plane = mul i64 %x, %y
-  %all = mul i64 %plane, %z
+  %groups = mul i64 %plane, %z
+  %all = mul i64 %groups, %parts
   %few = icmp ult i64 %all, %most
   %count = select i1 %few, i64 %all, i64 %most
   store i64 %count, ptr %out

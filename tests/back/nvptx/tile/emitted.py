@@ -44,9 +44,9 @@ def of_tf32(columns: int = 256) -> str:
     return text.replace("subgroup_size=32", 'subgroup_size=32, allow=["tf32"]')
 
 
-def emitted(kernel: TileKernel, *, checks: bool = False) -> PtxKernel:
+def emitted(kernel: TileKernel, *, checks: bool = False, parts: tuple[int, int] = (1, 1)) -> PtxKernel:
     """A tile kernel in PTX."""
-    made, text = lower_tile(kernel, HOPPER, BUT_MATRICES, Remarks("cuda"), checks=checks)
+    made, text = lower_tile(kernel, HOPPER, BUT_MATRICES, Remarks("cuda"), checks=checks, parts=parts)
     return replace(made, ptx=ptx_of(text, HOPPER))
 
 

@@ -67,7 +67,7 @@ class TileMachineKernel:
             given[place.offset :][:MAP_BYTES] = stands_for
             maps[stands_for.tobytes()] = encoded(place.recipe, arguments)
         parameters = np.concatenate([given, slots[list(self.kernel.pointers)].view(np.uint8)])
-        total = prod(grid)
+        total = prod(grid) * prod(self.kernel.parts)
         ctas = (min(total, self.multiprocessors), 1, 1) if self.kernel.persistent else grid
         done = self.module.launch(
             self.kernel.entry,

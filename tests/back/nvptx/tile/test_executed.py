@@ -84,6 +84,17 @@ def test_a_finding_ends_nobody() -> None:
     np.testing.assert_array_equal(c, wanted)
 
 
+@pytest.mark.parametrize(("parts", "maps"), [((1, 2), True), ((2, 1), False), ((2, 2), True)])
+def test_work_groups_in_parts(parts: tuple[int, int], *, maps: bool) -> None:
+    """A grid for larger tiles is gone through in smaller ones; those beyond the matrix do nothing."""
+    a, b, c = matrix(136, 72, 1), matrix(72, 136, 2), matrix(136, 136, 3)
+    function = function_of(product(rows=64, columns=64))
+    made = emitted(tile_kernel(function, maps=maps), checks=True, parts=parts)
+    grid = -(-136 // (64 * parts[0])), -(-136 // (64 * parts[1])), 1
+    TileMachineKernel(function, made)(grid, a, b, c)
+    np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+
+
 def inside(array: Array, first: int, strides: tuple[int, int]) -> Array:
     """The same matrix as a part of a larger array: from element `first` on, with strides in elements."""
     rows, columns = array.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from girih.back.llvm.lower.sites import Site
@@ -27,6 +28,8 @@ class CudaVariant:
     `tile`: the maps of a tile program (docs/design/tile.md) are legal, coordinates and the number of work-groups are
     below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too. Without the `engine` it has no maps,
     and gathers all tiles. `sent`: those maps are legal through which results leave; otherwise its consumers store them.
+    `parts`: so many work-groups along x and y of a kernel with smaller tiles do what one of the launch's grid is asked
+    for.
     """
 
     narrow: bool = True
@@ -34,6 +37,7 @@ class CudaVariant:
     engine: bool = True
     tile: bool = False
     sent: bool = True
+    parts: tuple[int, int] = (1, 1)
 
     @property
     def linear(self) -> bool:
@@ -122,6 +126,7 @@ class PtxKernel:
 
     `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
     work-group, and go through them `in_order`; if it is `persistent`, they are no more than the multiprocessors.
+    Each work-group of the launch's grid is `parts` of them along x and y (`CudaVariant.parts`).
     """
 
     name: str
@@ -140,6 +145,7 @@ class PtxKernel:
     persistent: bool = False
     in_order: bool = False
     again: tuple[int, ...] = ()
+    parts: tuple[int, int] = (1, 1)
     remarks: tuple[Diagnostic, ...] = ()
 
     @property
@@ -152,7 +158,7 @@ class PtxKernel:
         x, y, z = grid
         if not self.is_tile_program:
             return -(-x // self.packed), y, z
-        groups = x * y * z
+        groups = x * y * z * prod(self.parts)
         return min(groups, multiprocessors) if self.persistent else groups, 1, 1
 
     @property
@@ -174,7 +180,7 @@ class PtxKernel:
         try:
             held: Mapping[str, Any] = json.loads(data)
             plain = {name: held[name] for name in _PLAIN} | {"pointers": tuple(held["pointers"])}
-            plain["again"] = tuple(held["again"])
+            plain |= {"again": tuple(held["again"]), "parts": tuple(held["parts"])}
             plain["maps"] = tuple(MapPlace(*one) for one in held["maps"])
             plain["recipes"] = tuple(map(RecipePlace.of_plain, held["recipes"]))
             return PtxKernel(sites=tuple(map(Site.of_plain, held["sites"])), **plain)
@@ -184,5 +190,5 @@ class PtxKernel:
 
 _PLAIN = (
     "name", "entry", "ptx", "architecture", "threads", "packed", "subgroup_size",
-    "shared_bytes", "parameter_bytes", "pointers", "persistent", "in_order", "again",
+    "shared_bytes", "parameter_bytes", "pointers", "persistent", "in_order", "again", "parts",
 )  # fmt: skip

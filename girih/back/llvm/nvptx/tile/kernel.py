@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from girih.analysis.uniformity import constants_of
 from girih.back.llvm.emit.debug import DebugInfo
-from girih.back.llvm.emit.text import ModuleText, Val
+from girih.back.llvm.emit.text import ModuleText, Val, integer
 from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
@@ -48,10 +48,11 @@ def lower_tile(
     remarks: Remarks,
     *,
     checks: bool,
+    parts: tuple[int, int] = (1, 1),
 ) -> tuple[PtxKernel, str]:
     """A tile program as LLVM IR, and what a launch must know of it but for the PTX.
 
-    `lowerings` are those of scalars.
+    `lowerings` are those of scalars. Of each work-group that a launch asks for there are `parts` along x and y.
     """
     function, entry = kernel.function, entry_name(kernel.function)
     # nvJitLink has products wait for each other, and ignores `setmaxnreg`, in code with calls (C7504, C7509).
@@ -68,6 +69,7 @@ def lower_tile(
     w.location = debug.at(function.span)
     arguments, thread = Val("%arguments", "ptr"), w.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", "i32")
     code = _code(kernel, architecture, lowerings, remarks, w, debug, arguments, thread, checks=checks)
+    code.grid = w.mul(code.grid[0], integer(parts[0])), w.mul(code.grid[1], integer(parts[1])), code.grid[2]
     slots = bind_parameters(code, arguments, narrow=True)
     take_pointers(code, pointers.values(), changing)
     recipes = _recipes(kernel, slots)
@@ -92,6 +94,7 @@ def lower_tile(
         recipes=recipes,
         persistent=kernel.order.persistent,
         in_order=True,
+        parts=parts,
         remarks=remarks.diagnostics(),
     )
     return made, str(module).replace(_LENGTH, str(bytes), 1)

@@ -13,6 +13,14 @@ _THREADS = 256
 _MOST_OF_HEAD = 256
 
 
+PRODUCT_PARTS = ((1, 2), (2, 2), (2, 4))
+"""Into how many parts along rows and columns the tile of a product may be cut: 128 x 128, 64 x 128 and 64 x 64.
+
+A GPU has more multiprocessors than a product of 1024 has large tiles (0.43 of cuBLAS's speed, measured; 1.0 with 64 x
+128).
+"""
+
+
 def product_sizes(factors: Number, sums: Number) -> dict[str, int] | None:
     """The definitions of a product's tile, by types; None where matrices of a subgroup are faster."""
     if factors not in (F16, BF16) or sums != F32:
