@@ -8,7 +8,7 @@ from girih.language.types import Block, Number, bool_
 from girih.language.words import outside, word
 
 E = TypeVar("E", bound=Number)
-V = TypeVar("V", bound=Number | Block[Any])
+V = TypeVar("V", bound=Number | complex | Block[Any])
 
 Use = Literal["matrix_a", "matrix_b", "matrix_acc"]
 """The position of a matrix in a product (003 "Cooperative matrix type")."""

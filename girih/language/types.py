@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 
+if TYPE_CHECKING:
+    # To type checkers the types are Python's, so that literals and numbers of kernels go together: s = 0.0; s += X[i].
+    _WholeNumber: TypeAlias = int
+    _RealNumber: TypeAlias = float
+    _ComplexNumber: TypeAlias = complex
+else:
+    _WholeNumber = _RealNumber = _ComplexNumber = object
+
+
 class Number:
     """The base of the number types (003 "Scalar types")."""
 
@@ -76,8 +85,8 @@ class _Ordered(Number):
     __rfloordiv__ = __floordiv__
 
 
-class _Integer(_Ordered):
-    """The integer types; each is an index to type checkers."""
+class _Integer(_Ordered, _WholeNumber):
+    """The integer types."""
 
     def __index__(self) -> int:
         outside("an index")
@@ -107,20 +116,22 @@ class _Integer(_Ordered):
     __rxor__ = __xor__
 
 
-class _Floating(_Ordered):
+class _Floating(_Ordered, _RealNumber):
     """The floating types."""
 
     def __truediv__(self, other: Self | float) -> Self:
         outside("a quotient")
 
-    def __pow__(self, other: Self | float) -> Self:
+    def __pow__(self, other: Self | float, modulus: None = None, /) -> Self:
+        outside("a power")
+
+    def __rpow__(self, other: float, modulus: None = None, /) -> Any:
         outside("a power")
 
     __rtruediv__ = __truediv__
-    __rpow__ = __pow__
 
 
-class _Complex(Number):
+class _Complex(Number, _ComplexNumber):
     """The complex types."""
 
     def __truediv__(self, other: Self | complex) -> Self:

@@ -123,9 +123,9 @@ class Branches(Calls):
         if not results and not then.builder.ops and not otherwise.builder.ops:
             return
         if results:
-            for way, side in ((then, 2), (otherwise, 3)):
+            for way, side in ((then, 0), (otherwise, 1)):
                 with self.reopened(way.builder):
-                    values = [self.value(r[side], r[1], way.span) for r in results]  # type: ignore
+                    values = [self.value((a, b)[side], type, way.span) for _, type, a, b in results]
                     self.add("yield", span=way.span, values=tuple(values))
         other = otherwise.builder.region(otherwise.span) if otherwise.builder.ops else None
         made = self.add("if", *(r[1] for r in results), span=span, uses={"condition": (at,)}, condition=condition,

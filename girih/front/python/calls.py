@@ -63,6 +63,8 @@ class WordCall:
 Lowering = Callable[[WordCall], Operand]
 """What a word means: it adds instructions through `call.translator`, and gives the result; `Known(None)` for none."""
 
+_CONVERSIONS = (builtins.int, builtins.float, builtins.bool, builtins.complex)
+
 REFUSED_CALLS: dict[object, str] = {
     builtins.range: "a range stands in a loop: for i in range(n)",
     builtins.int: "convert to a type: gl.i32(x), or gl.index(x)",
@@ -270,6 +272,8 @@ class Calls(Subscripts):
             return self._length_of(*operands[0], span)
         if function is builtins.print and "print" in self.words:
             return self._printed(operands, keywords, span)
+        if function in _CONVERSIONS and len(operands) == 1 and self._is_literal(operands[0][0]):
+            return self._python_conversion(function, operands[0], span)
         if function is builtins.tuple and len(operands) == 1 and isinstance(operands[0][0], Many):
             return operands[0][0]
         if isinstance(function, types.BuiltinFunctionType) and function.__module__ == "math":
@@ -330,6 +334,20 @@ class Calls(Subscripts):
         if isinstance(operand, Memory | Part) and self._rank_of(operand, at) > 0:
             return self.extent(operand, 0, span)
         self.fail("operator", f"{described(operand)} has no length", at)
+
+    def _is_literal(self, operand: Operand) -> bool:
+        """Whether an operand is a literal, or a string that may stand for one: `float("inf")`."""
+        text = isinstance(operand, Known) and isinstance(operand.value, str)
+        return text or (self.literal(operand) is not None and not _varying(operand))
+
+    def _python_conversion(self, function: object, argument: Argument, span: Span) -> Operand:
+        """Python's own conversion of a literal, whose result is a literal."""
+        operand, at = argument
+        assert isinstance(operand, Known) and isinstance(function, type)
+        try:
+            return Known(function(operand.value))
+        except (ArithmeticError, ValueError, TypeError) as error:
+            self.fail("literal", f"{function.__name__}: {error}", at)
 
     def _printed(self, operands: list[Argument], keywords: dict[str, Argument], span: Span) -> Operand:
         if keywords:

@@ -292,8 +292,8 @@ class Conversions(KernelEmission):
         known = memory.sizes[axis]
         if known is not None:
             return self.constant(known, INDEX, span)
-        (size,) = self.add("size", INDEX, span=span, tensor=memory.value, mode=memory.mode(axis))
-        return size
+        return self.once(("size", memory.value, memory.mode(axis)), lambda: self.add(
+            "size", INDEX, span=span, tensor=memory.value, mode=memory.mode(axis)))  # fmt: skip
 
     # --- matrices --------------------------------------------------------------------------
 

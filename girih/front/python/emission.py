@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -70,11 +70,15 @@ class KernelEmission:
 
     def constant(self, value: object, type: Type, span: Span) -> Value:
         """The value of a literal, for which an instruction is added unless an earlier one is visible."""
-        key = (value.__class__, repr(value), type)
+        return self.once((value.__class__, repr(value), type), lambda: self.add(
+            "constant", type, span=span, uses={"value": (span,)}, value=value))  # fmt: skip
+
+    def once(self, key: tuple[object, ...], make: Callable[[], tuple[Value, ...]]) -> Value:
+        """The value of an instruction that has one result and is the same wherever it stands, by its key."""
         for known in self.constants:
             if key in known:
                 return known[key]
-        (made,) = self.add("constant", type, span=span, uses={"value": (span,)}, value=value)
+        (made,) = make()
         self.constants[-1][key] = made
         return made
 

@@ -200,7 +200,7 @@ class Loops(Branches):
 
     def _behind(self, name: str, operand: Operand | None, node: ast.For) -> Operand:
         """What a name that a loop set, and does not carry, stands for behind it."""
-        if isinstance(operand, Unset) and operand.message:
+        if isinstance(operand, Unset):
             return operand
         what = "the variable of a loop" if name in assigned([node.target]) else f"`{name}`"
         return Unset(
