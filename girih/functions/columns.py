@@ -19,6 +19,8 @@ from girih.lazy_dataclass import dataclass
 
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 """The distance of 1 and the next number."""
+TURNED = 256
+"""The elements along an axis from which arrays of a device are turned before, where columns lie side by side."""
 SHORT = 64
 """The elements up to which a column is one value for each work-item of a CPU."""
 REDUCTIONS = ("none", "mean", "sum")
@@ -130,8 +132,6 @@ def plan_along(
     problem: FunctionCall,
     axis: int,
     compute: Callable[[AxisOfOperand], Columns],
-    *,
-    prepare: Callable[[Any], Any] | None = None,
 ) -> CallPlan:
     """The plan of a function whose result is like its first operand, along an axis."""
     x, library = problem.operand(0), problem.library
@@ -141,6 +141,8 @@ def plan_along(
     direct = out is None or split(out.shape, out.steps, axis) == taken.view
     if not elements(x.shape):
         return CallPlan((made,), lambda arrays, outs: None, (True,), in_place=True)
+    if taken.is_across and library is not HOST and not is_cpu(problem.target) and x.shape[axis] >= TURNED:
+        return _turned(problem, axis, compute, made)
     call, view, order = compute(taken), library.viewer(taken.view, x.shape), x.order
     if taken.copied:
         return CallPlan(
@@ -149,6 +151,26 @@ def plan_along(
     return CallPlan(
         (made,), lambda arrays, outs: call(arrays, view(arrays[0]), view(outs[0])), (direct,), in_place=True
     )
+
+
+def _turned(problem: FunctionCall, axis: int, compute: Callable[[AxisOfOperand], Columns], made: NewArray) -> CallPlan:
+    """The plan for an array of a device that is turned before, so that the axis is contiguous, and turned back.
+
+    There both take less than reading long columns side by side more than once.
+    """
+    x, library = problem.operand(0), problem.library
+    order = (*[one for one in x.order if one != axis], axis)
+    packed = x.packed(order)
+    view = split(packed.shape, packed.steps, axis)
+    assert view is not None
+    call, show = compute(AxisOfOperand(packed, view, copied=True)), library.viewer(view, x.shape)
+
+    def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        result = library.empty(x.shape, x.element, order)
+        call(arrays, show(library.copied(arrays[0], order)), show(result))
+        library.assign(outs[0], result)
+
+    return CallPlan((made,), launch, (True,), in_place=True)
 
 
 def column_text(problem: FunctionCall, name: str, taken: AxisOfOperand, **options: Any) -> Any:

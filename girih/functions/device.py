@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -22,6 +23,13 @@ _ELEMENT_OF_TORCH = {f"torch.{name}": element for element, name in _TORCH.items(
 
 def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=lambda place: order[place])
+
+
+def _padded(matrix: Any, multiple: int, steps: Sequence[int], empty: Callable[[Any], Any]) -> Any:
+    rows, columns = matrix.shape
+    if steps[1] == 1 or columns == 1:
+        return empty((rows, -(-columns // multiple) * multiple))[:, :columns]
+    return empty((columns, -(-rows // multiple) * multiple))[:, :rows].T
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,13 @@ class TorchTensors:
         sizes, dtype = [shape[axis] for axis in order], getattr(torch, _TORCH[element])
         return torch.empty(sizes, dtype=dtype, device=self.target).permute(_inverse(order))
 
+    def maker(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Callable[[], Any]:
+        """What makes tensors as `empty` does."""
+        torch, inverse = self._torch, _inverse(order)
+        sizes = [shape[axis] for axis in order]
+        make = partial(torch.empty, sizes, dtype=getattr(torch, _TORCH[element]), device=self.target)
+        return make if inverse == sorted(inverse) else lambda: make().permute(inverse)
+
     def filled(self, shape: Sequence[int], element: str, value: float) -> Any:
         """A tensor of one number."""
         torch = self._torch
@@ -86,7 +101,16 @@ class TorchTensors:
 
     def copied(self, array: Any, order: Sequence[int]) -> Any:
         """A copy without gaps, whose axes are in an order in memory."""
-        return array.permute(tuple(order)).contiguous().clone().permute(_inverse(order))
+        turned = array.permute(tuple(order))
+        return (
+            self._torch.empty_like(turned, memory_format=self._torch.contiguous_format)
+            .copy_(turned)
+            .permute(_inverse(order))
+        )
+
+    def padded(self, matrix: Any, multiple: int) -> Any:
+        """A matrix without contents like another one, whose rows, or columns, begin at a multiple of elements."""
+        return _padded(matrix, multiple, tuple(matrix.stride()), matrix.new_empty)
 
     def shares(self, a: Any, b: Any) -> bool:
         """Whether two tensors may share memory."""
@@ -166,6 +190,10 @@ class CupyArrays:
     def copied(self, array: Any, order: Sequence[int]) -> Any:
         """A copy without gaps, whose axes are in an order in memory."""
         return array.transpose(order).copy("C").transpose(_inverse(order))
+
+    def padded(self, matrix: Any, multiple: int) -> Any:
+        """A matrix without contents like another one, whose rows, or columns, begin at a multiple of elements."""
+        return _padded(matrix, multiple, self.steps(matrix), lambda sizes: self._cupy.empty(sizes, matrix.dtype))
 
     def shares(self, a: Any, b: Any) -> bool:
         """Whether two arrays may share memory."""

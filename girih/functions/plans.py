@@ -7,12 +7,14 @@ launch of a kernel.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from girih.diagnostics import LaunchError
+from girih.functions.device import TorchTensors
 from girih.functions.host import DTYPE_OF, HOST, maker
 from girih.functions.layouts import memory_order, packed_steps
 from girih.functions.libraries import Library, Taken, taken, together
@@ -151,6 +153,8 @@ class ArrayFunction:
         `out` has an array, or as many arrays, to be written, or None. Raises `LaunchError`.
         """
         key = self._key(arguments, options, out, target)
+        if key is None and out is None:
+            key = self._key_of_tensors(arguments, options, target)
         try:
             quick = None if key is None else _QUICK.get(key)
         except TypeError:  # An option that has no hash is no option of any function: it is refused below.
@@ -192,6 +196,23 @@ class ArrayFunction:
                 return None
         return tuple(looks)
 
+    def _key_of_tensors(
+        self, arguments: tuple[Any, ...], options: tuple[Any, ...], target: str | None
+    ) -> tuple[Any, ...] | None:
+        """What decides how tensors of torch on a device are computed; None where there are others."""
+        torch: Any = sys.modules.get("torch")
+        if torch is None:
+            return None
+        looks: list[Any] = [self, options, target]
+        for x in arguments:
+            if x is None:
+                looks.append(None)
+            elif type(x) is torch.Tensor and x.is_cuda and not x.requires_grad and not x.is_conj():
+                looks.append((x.dtype, x.shape, x.stride(), x.get_device()))
+            else:
+                return None
+        return tuple(looks)
+
     def _on_host(
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...], target: str | None
     ) -> Any:
@@ -200,7 +221,7 @@ class ArrayFunction:
         plan = self._plan(HOST, arguments, options, outs, target)
         key = self._key(arguments, options, outs[0], target)
         if key is not None and outs[0] is None:
-            _QUICK[key] = _quick(plan)
+            _QUICK[key] = _quick(plan, maker)
         elif key is not None and plan.direct == (True,):
             _QUICK[key] = _quick_into(plan)
         return results[0] if len(results) == 1 else tuple(results)
@@ -217,6 +238,9 @@ class ArrayFunction:
             results: Sequence[Any] = (made,) if len(outs) == 1 else made
         else:
             results = self._run(library, arguments, options, outs, target)
+            key = None if any(one is not None for one in outs) else self._key_of_tensors(arguments, options, target)
+            if key is not None and isinstance(library, TorchTensors):
+                _QUICK[key] = _quick(self._plan(library, arguments, options, outs, target), library.maker)
         shown = [handed(one) if user is None else user for one, user in zip(results, given, strict=True)]
         return shown[0] if len(shown) == 1 else tuple(shown)
 
@@ -332,12 +356,17 @@ class ArrayFunction:
 _PLANS: dict[tuple[Any, ...], CallPlan] = {}
 """Plans by what they depend on. A dictionary of CPython may be read and written by several threads."""
 _QUICK: dict[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]] = {}
-"""What computes results for arrays of NumPy, by how these look: of arguments, or of arguments and given results."""
+"""What computes results for arrays of NumPy and tensors of torch on a device, by how these look.
+
+It takes arguments; where a result is given, a pair of arguments and that.
+"""
 
 
-def _quick(plan: CallPlan) -> Callable[[tuple[Any, ...]], Any]:
-    """What computes new results on the host."""
-    makers = [maker(one.shape, one.element, one.order) for one in plan.made]
+def _quick(
+    plan: CallPlan, make_maker: Callable[[Sequence[int], str, Sequence[int]], Callable[[], Any]]
+) -> Callable[[tuple[Any, ...]], Any]:
+    """What computes new results."""
+    makers = [make_maker(one.shape, one.element, one.order) for one in plan.made]
     launch = plan.launch
     if len(makers) == 1:
         (make,) = makers

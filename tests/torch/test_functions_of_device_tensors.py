@@ -109,3 +109,20 @@ def test_arrays_of_cupy_by_the_same_methods() -> None:
     library.add_along(x, np.ones(3), 1)
     assert x[0, 0, 0] == 1
     assert library.place == "on cpu, as an array of CuPy"
+
+
+def test_what_is_turned_and_padded_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    from girih.functions import columns, products
+
+    for module in (columns, products):
+        monkeypatch.setattr(module, "is_cpu", lambda target: False)
+    x = torch.randn(300, 7, generator=torch.Generator().manual_seed(1))
+    close(functions.softmax(x, 0), torch.softmax(x, 0))
+    wanted = torch.softmax(x, 0)
+    assert functions.softmax(x, 0, out=x) is x
+    close(x, wanted)
+    halves = x.to(torch.bfloat16)
+    for a, b in ((halves.T, halves), (halves.T.contiguous(), halves), (halves[:8], halves[:7].T), (halves, halves[:7])):
+        torch.testing.assert_close(functions.matmul(a, b), a @ b, rtol=2e-2, atol=2e-2)
+        wide = torch.zeros(b.shape[1], a.shape[0]).T
+        torch.testing.assert_close(functions.matmul(a, b, out=wide), a.float() @ b.float(), rtol=1e-3, atol=1e-3)
