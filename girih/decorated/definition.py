@@ -22,6 +22,7 @@ from girih.diagnostics import CompileError, LaunchError, errors, nearest
 from girih.front.python.facts import ConstantFacts, KernelOptions
 from girih.front.python.signature import Declared
 from girih.front.python.translate import KernelDefinition, read, translate
+from girih.front.python.words.messages import judged_in_python
 from girih.lazy_dataclass import dataclass
 from girih.program import in_order as module_in_order
 from girih.program import judged
@@ -134,7 +135,7 @@ class DecoratedFunction:
         module = translate(self.source, key.specialisation)
         if key.order == "C":
             module = module_in_order(module, "C")
-        problems = judged(module, (), target.row.limits)
+        problems = judged_in_python(judged(module, (), target.row.limits))
         if errors(problems):
             raise CompileError(problems)
         return Variant(key, program_of(module, target, problems)[module.functions[0].name], tuple(problems))

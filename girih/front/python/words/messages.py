@@ -1,0 +1,92 @@
+"""What the checker says of a kernel in Python, in the words of Python: its rules speak of texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import girih.language
+from girih.diagnostics import Diagnostic
+from girih.language.foreign import INSTEAD
+from girih.ops.tile import TILE_LANGUAGE
+
+_SPELLED = {
+    "parallel": "with gl.parallel():", "for": "for", "if": "if", "yield": "yield", "constant": "constant",
+    "size": "X.shape", "load": "X[i]", "store": "X[i] = x", "and": "&", "or": "|", "xor": "^", "not": "~",
+    "div": "/", "max": "gl.maximum", "min": "gl.minimum", "sum": "gl.sum",
+}  # fmt: skip
+"""Instructions whose word is another one, or none."""
+
+
+def _number(match: re.Match[str]) -> str:
+    return f"`gl.{match[2]}({match[1]})`"
+
+
+def _matrix(match: re.Match[str]) -> str:
+    return f"`gl.cast({match[1]}, gl.{match[2]})`"
+
+
+def _barrier(match: re.Match[str]) -> str:
+    memory = [f'"{name}"' for name in match[1].split(".") if name]
+    return f"`gl.barrier({', '.join(memory)})`"
+
+
+def _instruction(match: re.Match[str]) -> str:
+    name = match[1]
+    if name not in TILE_LANGUAGE.ops:
+        return match[0]
+    word = _SPELLED.get(name) or (f"gl.{name}" if hasattr(girih.language, name) else INSTEAD.get(name, name))
+    return f"`{word}`"
+
+
+_REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"`%\w+ = cast %(\w+) : (\w+)`"), _number),
+    (re.compile(r"`%\w+ = cast %(\w+) : coopmatrix<(\w+?)x[^`]*`"), _matrix),
+    (re.compile(r"`parallel \{ \.\.\. \}`"), "`with gl.parallel():`"),
+    (re.compile(r"`barrier((?:\.\w+)+)`"), _barrier),
+    (re.compile(r"`(\w+)`"), _instruction),
+    (re.compile(r"%(\w+)"), r"`\1`"),
+    (re.compile(r"%(?!\w)"), "it"),
+)
+"""What texts write, and what stands for it; in this order."""
+
+
+def in_python(text: str) -> str:
+    """A message or a hint about texts as one about Python."""
+    for pattern, replacement in _REWRITTEN:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def judged_in_python(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What the checker says of a kernel in Python, in its words.
+
+    Types of results follow from operands in Python: where an operand is wrong, its result is not reported again.
+    """
+    every = list(problems)
+    guilty = [p for p in every if p.severity == "error" and not _is_about_result(p)]
+    return [_told(p) for p in every if not (_is_about_result(p) and any(_follows(p, other) for other in guilty))]
+
+
+def _follows(result: Diagnostic, operand: Diagnostic) -> bool:
+    """Whether what is wrong with a result is so because of an operand of the same instruction."""
+    whole, part = result.span, operand.span
+    inside = whole.source is part.source and whole.start <= part.start and part.end <= whole.end
+    return inside and _owner(result) == _owner(operand)
+
+
+def _owner(problem: Diagnostic) -> str:
+    return problem.code.partition(".")[0]
+
+
+def _is_about_result(problem: Diagnostic) -> bool:
+    return problem.code.partition(".")[2] in ("result", "result_type")
+
+
+def _told(problem: Diagnostic) -> Diagnostic:
+    if problem.code.startswith("python."):
+        return problem
+    labels = tuple((span, in_python(words)) for span, words in problem.labels)
+    hint = in_python(problem.hint) if problem.hint else None
+    return replace(problem, message=in_python(problem.message), labels=labels, hint=hint)
