@@ -7,10 +7,8 @@ arguments. Both raise `CompileError` with every error that was found, at its pla
 from __future__ import annotations
 
 import ast
-import types
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TypeVar
 
 from girih.diagnostics import CompileError, Diagnostic
@@ -30,7 +28,7 @@ from girih.front.python.grids import Grid
 from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, Memory, Operand, Runtime
 from girih.front.python.reading import FunctionSource, read_function
-from girih.front.python.scopes import FunctionScope, outside_name
+from girih.front.python.scopes import FunctionScope
 from girih.front.python.signature import Declared, declared_parameters
 from girih.front.python.statements import Statements
 from girih.front.python.words import WORDS
@@ -58,44 +56,6 @@ class KernelDefinition:
     def span(self) -> Span:
         """The place of the function's head."""
         return self.text.whole
-
-    @cached_property
-    def _outside(self) -> tuple[tuple[FunctionSource, frozenset[str]], ...]:
-        return tuple(_read_outside(self.text))
-
-    def captured(self) -> tuple[tuple[str, object], ...]:
-        """What the kernel and its helpers read from outside, by function and name: a variant holds for these values."""
-        found: list[tuple[str, object]] = []
-        for text, names in self._outside:
-            for name in sorted(names):
-                value = outside_name(text, name)
-                if value is not None:
-                    found.append((f"{text.name}.{name}", value[0]))
-        return tuple(found)
-
-
-def _read_outside(text: FunctionSource) -> list[tuple[FunctionSource, frozenset[str]]]:
-    """The functions that a kernel is made of, and for each the names that it reads from outside."""
-    found: list[tuple[FunctionSource, frozenset[str]]] = []
-    waiting, seen = [text], {text.function}
-    while waiting:
-        here = waiting.pop()
-        names = frozenset(n.id for n in ast.walk(here.node) if isinstance(n, ast.Name))
-        found.append((here, names))
-        for name in sorted(names):
-            value = outside_name(here, name)
-            function = getattr(value[0], "__wrapped__", value[0]) if value else None
-            if (
-                isinstance(function, types.FunctionType)
-                and function not in seen
-                and not hasattr(function, "__girih_word__")
-            ):
-                seen.add(function)
-                try:
-                    waiting.append(read_function(function))
-                except PythonFault:
-                    continue
-    return found
 
 
 def read(function: object) -> KernelDefinition:
