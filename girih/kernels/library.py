@@ -472,7 +472,7 @@ def patches(
 
     A is channels x W x H, P is channels x S x S x ceil(W / S) ceil(H / S), of i8, i16 or a floating type; channels is
     up to 64, S up to 32. What is outside of A is as `padding` says: "zero", "edge" (the nearest pixel) or "mirror".
-    Grid: ceil(H / S). 001 "Tensor Layout Types".
+    Grid: ceil(H / S) x ceil(W / 32 S), of which the second may be less. 001 "Tensor Layout Types".
     """
     layout = layout_of("patches", 3, padding)
     return loaded_kernel("patches", target, order, type=type, size=size, channels=channels, layout=layout)

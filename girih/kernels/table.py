@@ -299,7 +299,7 @@ TABLE: dict[str, LibraryEntry] = {
     "patches": LibraryEntry(
         "an image cut into square patches",
         {"type": PIXEL, "size": range(1, 33), "channels": range(1, 65), "layout": _padded(3)},
-        (("rows of patches", 1),),
+        (("rows of patches", 1), ("columns of patches", 32)),
     ),
     "rms_norm": LibraryEntry("RMSNorm of each column", _COLUMN, _COLUMNS),
     "rotary": LibraryEntry(

@@ -143,7 +143,7 @@ CALLS: dict[str, Sequence[Call]] = {
         Call((of(5, 5, 5), of(5, 5, 5), zeros("i32", 5, 5), INFO), (5,), {"n": 5, "transpose": transpose})
         for transpose in (False, True)
     ],
-    "patches": [Call((of(3, 9, 17), of(3, 8, 8, 6)), (2,))],
+    "patches": [Call((of(3, 9, 17), of(3, 8, 8, 6)), (3, 2))],
     "rms_norm": [Call((of(40, 3), of(40), 1e-5, of(40, 3)), (3,))],
     "rotary": [Call((of(8, 17, 2), of(4, 17), of(4, 17), of(8, 17, 2)), (17, 2))],
     "scan": [

@@ -76,6 +76,14 @@ def test_patches(image: tuple[int, int, int, int], padding: str) -> None:
     np.testing.assert_array_equal(found.T, expected)
 
 
+@pytest.mark.parametrize("grid", [None, (3, 3), (3, 1), (3,), (3, 5)])
+def test_work_groups_share_a_row_of_patches(grid: tuple[int, ...] | None) -> None:
+    a, found = random("f32", 3, 143, 5), np.full((3, 2, 2, 72 * 3), np.nan, np.float32, order="F")
+    kernel = kernels.patches(size=2)
+    (kernel if grid is None else kernel[grid])(a, girih.uninitialized(found))
+    np.testing.assert_array_equal(found.T, cut(a.T, 2, "zero"))
+
+
 @pytest.mark.parametrize("type_", ["i8", "bf16", "f64"])
 def test_patches_of_every_kind(type_: str) -> None:
     a, found = random(type_, 3, 10, 9), zeros(type_, 3, 4, 4, 9)

@@ -115,7 +115,7 @@ def patches(context: MeasuringContext, type: str) -> tuple[str, Work]:
     """The work of cutting patches of 8 x 8 pixels out of images with three channels."""
     size, count = 512, 64
     a, p = random(type, 3, size, size), zeros(type, 3, 8, 8, count * count)
-    calls = context.calls(path("patches"), "patches", grid_for("patches", count), (a, p), type=type)
+    calls = context.calls(path("patches"), "patches", grid_for("patches", count, count), (a, p), type=type)
     squares = a.T.reshape(count, 8, count, 8, 3).transpose(0, 2, 1, 3, 4)
     return f"{size} x {size}", _moved(calls, p, np.asarray(squares.reshape(-1, 8, 8, 3)).T, squares.copy, a)
 
