@@ -8,6 +8,7 @@ from typing import Any, overload
 from girih.decorated.definition import defined
 from girih.decorated.python_kernel import PythonKernel
 from girih.decorated.results import Rule
+from girih.decorated.specialise import ArrayPromises
 from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import nearest
 from girih.front.python.facts import KernelOptions
@@ -26,6 +27,8 @@ def kernel(
     subgroup_size: int | None = None,
     work_group_size: tuple[int, ...] | None = None,
     allow: Sequence[str] = (),
+    sizes: Mapping[str, Sequence[int | str | None]] | None = None,
+    alignment: int | None = None,
     checks: str | None = None,
     most_variants: int = MOST_VARIANTS,
     **hints: Mapping[str, object],
@@ -41,6 +44,8 @@ def kernel(
     subgroup_size: int | None = None,
     work_group_size: tuple[int, ...] | None = None,
     allow: Sequence[str] = (),
+    sizes: Mapping[str, Sequence[int | str | None]] | None = None,
+    alignment: int | None = None,
     checks: str | None = None,
     most_variants: int = MOST_VARIANTS,
     **hints: Mapping[str, object],
@@ -56,6 +61,9 @@ def kernel(
       array of the same shape, a lambda of parameters, or sizes.
     - `definitions`: values of parameters that are `gl.constant`, in place of their defaults.
     - `subgroup_size`, `work_group_size`, `allow`, and hints such as `hopper={"stages": 4}`: attributes of the function.
+    - `sizes`: sizes of arrays that are known when the kernel is compiled, by axes: numbers, names of constants, or None
+      for one that may vary. A launch with other sizes is refused.
+    - `alignment`: in bytes, of the first element of every array; a launch with others is refused.
     - `checks`: how much compiled code checks, `bounds` or `off`, as for `girih.load`.
     - `most_variants`: so many variants are kept; a warning says when it is exceeded.
 
@@ -64,10 +72,11 @@ def kernel(
     """
     machines = tuple((name, tuple(_hints(name, given).items())) for name, given in hints.items())
     options = KernelOptions(grid, subgroup_size, work_group_size and tuple(work_group_size), tuple(allow), machines)
+    promises = ArrayPromises(dict(sizes or {}), alignment)
     settings = {} if checks is None else {"checks": checks}
 
     def decorate(plain: Callable[..., Any]) -> PythonKernel:
-        return PythonKernel(defined(plain, options, target, settings, out, definitions or {}, most_variants))
+        return PythonKernel(defined(plain, options, promises, target, settings, out, definitions or {}, most_variants))
 
     return decorate if function is None else decorate(function)
 
@@ -85,5 +94,6 @@ def _hints(machine: str, given: object) -> Mapping[str, object]:
 
 
 _OPTIONS = (
-    "grid", "target", "out", "definitions", "subgroup_size", "work_group_size", "allow", "checks", "most_variants",
+    "grid", "target", "out", "definitions", "subgroup_size", "work_group_size", "allow", "sizes", "alignment", "checks",
+    "most_variants",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from girih.decorated.arguments import in_order
 from girih.decorated.keys import Key, key_maker
 from girih.decorated.results import Rule, checked_rules
 from girih.decorated.seen import SeenArray
-from girih.decorated.specialise import Axes, Looked, Specialised, look, shown, specialised
+from girih.decorated.specialise import ArrayPromises, Axes, Looked, Specialised, look, shown, specialised
 from girih.decorated.turning import turned
 from girih.decorated.variants import Variant, VariantKey, Variants
 from girih.decorated.watch import Watched, watched
@@ -45,6 +45,7 @@ class DecoratedFunction:
     source: KernelDefinition
     parameters: tuple[Declared, ...]
     options: KernelOptions
+    promises: ArrayPromises
     target: str | None
     settings: Mapping[str, str]
     results: Mapping[str, Rule]
@@ -112,7 +113,7 @@ class DecoratedFunction:
 
     def variant(self, arguments: Sequence[object]) -> tuple[Specialised, Variant]:
         """The variant for one argument of each parameter, made if there is none. Raises what a launch raises."""
-        found = specialised(self.parameters, arguments, self.options, alone=self.target is None)
+        found = specialised(self.parameters, arguments, self.options, self.promises, alone=self.target is None)
         target = self._resolved(found.device)
         outside = self.watched()
         captured = tuple((f"{w.function}.{w.name}", _hashable(w.value)) for w in outside)
@@ -153,6 +154,11 @@ class DecoratedFunction:
         if self.target is not None:
             launch_options(self._resolved(None).row, given)
 
+    def for_target(self, target: str) -> DecoratedFunction:
+        """The definition with another target. Raises `ValueError` for one that does not exist."""
+        resolve(target, **self.settings)
+        return replace(self, target=target)
+
     def with_constants(self, constants: Mapping[str, object]) -> DecoratedFunction:
         """The definition with other defaults of constants. Raises `ValueError`."""
         parameters = with_defaults(self.parameters, constants, self.name)
@@ -173,6 +179,7 @@ def with_defaults(parameters: Sequence[Declared], constants: Mapping[str, object
 def defined(
     function: object,
     options: KernelOptions,
+    promises: ArrayPromises,
     target: str | None,
     settings: Mapping[str, str],
     results: Mapping[str, Rule] | str | None,
@@ -186,11 +193,13 @@ def defined(
     if target is not None:
         resolve(target, **settings)
     parameters = with_defaults(source.parameters, constants, source.name)
+    _check_sizes(promises.sizes, parameters, source.name)
     return DecoratedFunction(
         plain,
         source,
         parameters,
         options,
+        promises,
         target,
         settings,
         checked_rules(results, parameters),
@@ -199,6 +208,20 @@ def defined(
         tuple(number for number, p in enumerate(parameters) if p.kind != "constant"),
         tuple((p.name, p.default) for p in parameters),
     )
+
+
+def _check_sizes(sizes: Mapping[str, Sequence[int | str | None]], parameters: Sequence[Declared], kernel: str) -> None:
+    """Raise `ValueError` for promised sizes that do not suit the parameters."""
+    constants = [p.name for p in parameters if p.kind == "constant"]
+    ranks = {p.name: p.rank for p in parameters if p.kind in ("array", "group")}
+    for name, entries in sizes.items():
+        if name not in ranks:
+            raise ValueError(f"sizes names {name!r}; the arrays of {kernel} are {', '.join(ranks) or 'none'}")
+        if len(entries) != ranks[name]:
+            raise ValueError(f"{name} has {ranks[name]} axes, but sizes has {len(entries)} entries for it")
+        for entry in entries:
+            if isinstance(entry, str) and entry not in constants:
+                raise ValueError(f"sizes names the constant {entry!r}; those of {kernel} are {', '.join(constants)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -137,6 +137,13 @@ class PythonKernel:
         """
         return PythonKernel(self._definition.with_constants(constants), self._grid, self._options)
 
+    def on(self, target: str) -> PythonKernel:
+        """The kernel for a target, as `girih.load` names it: `kernel.on("interpreter")(arguments)`.
+
+        Raises `ValueError` for a target that does not exist.
+        """
+        return PythonKernel(self._definition.for_target(target), self._grid, self._options)
+
     # --- calls -----------------------------------------------------------------------------
 
     def __call__(self, /, *arguments: object, **named: object) -> None:

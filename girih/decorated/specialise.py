@@ -54,15 +54,31 @@ class Specialised:
     device: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ArrayPromises:
+    """What a definition promises of arrays: sizes by the names of parameters, and the alignment of all in bytes.
+
+    A size is None where a launch decides it, a number, or the name of a constant.
+    """
+
+    sizes: Mapping[str, Sequence[int | str | None]]
+    alignment: int | None = None
+
+
 def specialised(
-    parameters: Sequence[Declared], arguments: Sequence[object], options: KernelOptions, *, alone: bool
+    parameters: Sequence[Declared],
+    arguments: Sequence[object],
+    options: KernelOptions,
+    promises: ArrayPromises,
+    *,
+    alone: bool,
 ) -> Specialised:
     """What is known of one argument of each parameter. Raises `LaunchError` with everything that is wrong.
 
     `alone` says that no target was asked for, so that the arrays decide where the kernel runs: all are on one device.
     """
     report = ArgumentReport()
-    reading = _Arguments(parameters, report)
+    reading = _Arguments(parameters, report, promises)
     arrays = reading.look(arguments)
     device = _device(arrays, report) if alone else _any_device(arrays)
     facts = [reading.facts(p, value) for p, value in zip(parameters, arguments, strict=True)]
@@ -78,7 +94,7 @@ def look(
     parameters: Sequence[Declared], arguments: Sequence[object], report: ArgumentReport
 ) -> tuple[list[Looked], Mapping[TypeVar, str]]:
     """The arrays among the arguments, and what type variables stand for; what is wrong with them is reported."""
-    reading = _Arguments(parameters, report)
+    reading = _Arguments(parameters, report, ArrayPromises({}))
     arrays = reading.look(arguments)
     return arrays, {variable: element for variable, (element, _) in reading.variables.items()}
 
@@ -103,8 +119,10 @@ def _axes(fact: Facts | None) -> Axes | None:
 class _Arguments:
     """The arguments of one call, looked at one after the other."""
 
-    def __init__(self, parameters: Sequence[Declared], report: ArgumentReport) -> None:
+    def __init__(self, parameters: Sequence[Declared], report: ArgumentReport, promises: ArrayPromises) -> None:
         self.report = report
+        self.promises = promises
+        self.constants: dict[str, object] = {}
         self.places = {p.name: ArgumentPlace(p.name, k + 1, p.span, "C") for k, p in enumerate(parameters)}
         self.parameters = parameters
         self.arrays: dict[str, list[Looked]] = {}
@@ -115,6 +133,8 @@ class _Arguments:
         """All arrays among the arguments; arrays that have the wrong number of axes or elements are reported."""
         for parameter, value in zip(self.parameters, arguments, strict=True):
             place = self.places[parameter.name]
+            if parameter.kind == "constant":
+                self.constants[parameter.name] = value
             if parameter.kind == "array":
                 self.arrays[parameter.name] = self._looked(parameter, [(place, value)])
             elif parameter.kind == "group":
@@ -228,7 +248,13 @@ class _Arguments:
         order = orders.pop() if orders else tuple(reversed(range(rank)))
         unit = all(array.unit for array in several)
         strides = tuple(1 if unit and order and axis == order[0] else None for axis in range(rank))
-        return ArrayFacts(element, (None,) * rank, strides, order)
+        sizes = tuple(self._size(size) for size in self.promises.sizes.get(parameter.name, (None,) * rank))
+        return ArrayFacts(element, sizes, strides, order, self.promises.alignment)
+
+    def _size(self, size: int | str | None) -> int | None:
+        """A promised size: a number, or what a constant of that name is."""
+        known = self.constants.get(size) if isinstance(size, str) else size
+        return known if isinstance(known, int) else None
 
     def _group(self, parameter: Declared, value: object) -> GroupFacts | None:
         member = self._array(parameter)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from girih.language.types import Array, Matrix, Number, Vector
+from girih.language.types import Array, Number
 from girih.language.words import outside, word
 
 _Factor = Number | complex
@@ -32,7 +32,7 @@ def cumsum(
 
 @word
 def gemm(
-    alpha: _Factor, a: Matrix[Any], b: Matrix[Any], beta: _Factor, c: Matrix[Any], *, atomic: bool = False
+    alpha: _Factor, a: Array[Any, Any], b: Array[Any, Any], beta: _Factor, c: Array[Any, Any], *, atomic: bool = False
 ) -> None:
     """c := alpha a b + beta c, where a is M x K, b is K x N and c is M x N (003 "GEMM")."""
     outside("gl.gemm")
@@ -40,14 +40,16 @@ def gemm(
 
 @word
 def gemv(
-    alpha: _Factor, a: Matrix[Any], b: Vector[Any], beta: _Factor, c: Vector[Any], *, atomic: bool = False
+    alpha: _Factor, a: Array[Any, Any], b: Array[Any, Any], beta: _Factor, c: Array[Any, Any], *, atomic: bool = False
 ) -> None:
     """c := alpha a b + beta c, where a is M x K, b has K elements and c has M (003 "GEMV")."""
     outside("gl.gemv")
 
 
 @word
-def ger(alpha: _Factor, a: Vector[Any], b: Vector[Any], beta: _Factor, c: Matrix[Any], *, atomic: bool = False) -> None:
+def ger(
+    alpha: _Factor, a: Array[Any, Any], b: Array[Any, Any], beta: _Factor, c: Array[Any, Any], *, atomic: bool = False
+) -> None:
     """c[i, j] := alpha a[i] b[j] + beta c[i, j], where a has M elements, b has N and c is M x N (003 "GER")."""
     outside("gl.ger")
 

@@ -473,7 +473,7 @@ class Calls(Subscripts):
             return operand
         with self._looking(scope):
             found = self.known_only(annotation)
-        type = scalar_type(self._resolved(found.value)) if isinstance(found, Known) else None
+        type = scalar_type(self.resolved(found.value)) if isinstance(found, Known) else None
         if type is None:
             return operand
         operand = self.computed(operand, span)
@@ -481,7 +481,7 @@ class Calls(Subscripts):
             return operand
         return Runtime(self.value(operand, type, span))
 
-    def _resolved(self, value: object) -> object:
+    def resolved(self, value: object) -> object:
         """A type, for a type variable of the kernel; other values as they are."""
         return self.type_variables.get(value, value) if isinstance(value, TypeVar) else value
 

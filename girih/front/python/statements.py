@@ -151,7 +151,7 @@ class Statements(Loops):
         if isinstance(found, Known) and found.value is Any:
             self.assign(node.target, self._value_of(node.value), self.span(node.value))
             return
-        type = scalar_type(self._resolved(found.value)) if isinstance(found, Known) else None
+        type = scalar_type(self.resolved(found.value)) if isinstance(found, Known) else None
         if type is None:
             self.fail("annotation", f"expected a scalar type, found {ast.unparse(node.annotation)}",
                       self.span(node.annotation), "write x: gl.f32 = ...")  # fmt: skip

@@ -61,11 +61,12 @@ def place_of_matrix(memory: Memory, by_mode: tuple[Value, ...], span: Span) -> d
 
 def tile(t: Translator, operand: Operand, span: Span) -> tuple[Memory, tuple[Index, ...], tuple[int, int]]:
     """The array of two axes that a view is a tile of, the tile's first element by axis, and its shape."""
-    if isinstance(operand, Part) and operand.memory.rank == 2 and not any(operand.dropped):
-        memory, offsets = operand.memory, operand.offsets
+    if isinstance(operand, Part) and operand.dropped.count(False) == 2:
+        kept = [axis for axis, dropped in enumerate(operand.dropped) if not dropped]
+        memory, offsets = _around(t, operand, span), tuple(operand.offsets[axis] for axis in kept)
         sizes = tuple(
             n - o if s is None and isinstance(o, int) and n is not None else s
-            for s, n, o in zip(operand.sizes, memory.sizes, offsets, strict=True)
+            for s, n, o in zip((operand.sizes[axis] for axis in kept), memory.sizes, offsets, strict=True)
         )
     else:
         memory = t.memory(operand, span)
@@ -78,6 +79,14 @@ def tile(t: Translator, operand: Operand, span: Span) -> tuple[Memory, tuple[Ind
         message = "the size of a matrix is a constant, that of this view is known only at run time"
         raise fault("slice", message, span, "slice it: A[i : i + 32, j : j + 32]")
     return memory, offsets, (rows, columns)
+
+
+def _around(t: Translator, part: Part, span: Span) -> Memory:
+    """The array that a tile is in: whole along the tile's axes, so that the tile may reach over its edge."""
+    if not any(part.dropped):
+        return part.memory
+    offsets = tuple(o if dropped else 0 for o, dropped in zip(part.offsets, part.dropped, strict=True))
+    return t.memory(replace(part, offsets=offsets, sizes=(None,) * len(offsets)), span)
 
 
 def _index_values(t: Translator, offsets: tuple[Index, ...], span: Span) -> tuple[Value, ...]:

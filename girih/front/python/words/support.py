@@ -117,7 +117,7 @@ def described(value: object) -> str:
 def element(call: Call, parameter: str) -> Number | Boolean:
     """The scalar type that an operand names, such as `gl.f32`."""
     t, span = call.translator, call.span_of(parameter)
-    value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
+    value = t.resolved(t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span))
     found = scalar_type(value)
     if found is None:
         raise fault("arguments", f"`{parameter}` is an element type such as gl.f32, found {described(value)}", span)
