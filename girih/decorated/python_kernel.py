@@ -17,7 +17,7 @@ from girih.decorated.definition import DecoratedFunction, Quick, taker
 from girih.decorated.keys import Key
 from girih.decorated.results import Rule, allocated, element_of, shape_of
 from girih.decorated.variants import Variant, Variants
-from girih.diagnostics import LaunchError
+from girih.diagnostics import KernelError, LaunchError
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -171,6 +171,8 @@ class PythonKernel:
                 quick.kernel(*quick.take(arguments))
         except LaunchError:
             self._call(arguments, key, refused=quick.kernel)
+        except KernelError as error:
+            raise self._told(error, arguments) from None
 
     def _call(self, arguments: Sequence[object], key: Key | None, refused: Kernel | None = None) -> None:
         """Launch the variant for arguments that were looked at; one that `refused` is asked again for its reasons."""
@@ -180,7 +182,16 @@ class PythonKernel:
                 self._quick.clear()
             self._quick[key] = chosen
         take = chosen.take
-        chosen.kernel(*(arguments if take is None else take(arguments)))
+        try:
+            chosen.kernel(*(arguments if take is None else take(arguments)))
+        except KernelError as error:
+            raise self._told(error, arguments) from None
+
+    def _told(self, error: KernelError, arguments: Sequence[object]) -> KernelError:
+        """What was found in a launch, with the axes of these arguments."""
+        from girih.decorated.findings import told
+
+        return told(error, self._definition.variant(arguments)[0].specialisation)
 
     def _chosen(self, arguments: Sequence[object]) -> Quick:
         """The kernel of the variant for some arguments, with what turns these into its own. Raises `LaunchError`."""

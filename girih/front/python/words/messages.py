@@ -13,7 +13,7 @@ from girih.ops.tile import TILE_LANGUAGE
 
 _SPELLED = {
     "parallel": "with gl.parallel():", "for": "for", "if": "if", "yield": "yield", "constant": "constant",
-    "size": "X.shape", "load": "X[i]", "store": "X[i] = x", "and": "&", "or": "|", "xor": "^", "not": "~",
+    "size": "X.shape", "load": "load", "store": "store", "and": "&", "or": "|", "xor": "^", "not": "~",
     "div": "/", "max": "gl.maximum", "min": "gl.minimum", "sum": "gl.sum",
 }  # fmt: skip
 """Instructions whose word is another one, or none."""
@@ -36,6 +36,9 @@ def _instruction(match: re.Match[str]) -> str:
     name = match[1]
     if name not in TILE_LANGUAGE.ops:
         return match[0]
+    short = name.removeprefix("cooperative_matrix_")
+    if short != name and hasattr(girih.language, short):
+        return f"`gl.{short}`"
     word = _SPELLED.get(name) or (f"gl.{name}" if hasattr(girih.language, name) else INSTEAD.get(name, name))
     return f"`{word}`"
 
