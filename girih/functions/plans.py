@@ -60,13 +60,15 @@ class CallPlan:
     """How calls with some operands are computed.
 
     `launch(arguments, results)` launches kernels. `direct` says for each result whether it may be the `out` that was
-    given. With `in_place` the first result may be the first argument.
+    given. With `in_place` the first result may be the first argument. `quick`, where there is one, allocates a result
+    and computes it for arrays of NumPy, with as few calls as can be.
     """
 
     made: tuple[NewArray, ...]
     launch: Callable[[Sequence[Any], Sequence[Any]], None]
     direct: tuple[bool, ...]
     in_place: bool = False
+    quick: Callable[[tuple[Any, ...]], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +368,8 @@ def _quick(
     plan: CallPlan, make_maker: Callable[[Sequence[int], str, Sequence[int]], Callable[[], Any]]
 ) -> Callable[[tuple[Any, ...]], Any]:
     """What computes new results."""
+    if plan.quick is not None:
+        return plan.quick
     makers = [make_maker(one.shape, one.element, one.order) for one in plan.made]
     launch = plan.launch
     if len(makers) == 1:

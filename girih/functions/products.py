@@ -9,7 +9,7 @@ from typing import Any
 
 from girih import kernels
 from girih.functions.device import CupyArrays, TorchTensors
-from girih.functions.host import DTYPE_OF, HOST
+from girih.functions.host import DTYPE_OF, HOST, maker
 from girih.functions.layouts import AxisView, Facing, facing, joined
 from girih.functions.libraries import Library
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
@@ -50,18 +50,8 @@ def matmul(a: Any, b: Any, *, out: Any = None, target: str | None = None) -> Any
 
 def _build(problem: FunctionCall) -> CallPlan:
     a, b = problem.operand(0), problem.operand(1)
-    for operand in (a, b):
-        problem.check_element(operand, ELEMENTS)
-        if not operand.shape:
-            problem.refuse("bind.shape", f"{operand.name} has no axes; it must have at least one",
-                           "use * for the product with a number")  # fmt: skip
-    problem.check_same(a, b)
-    left, right = _matrix(a, front=True), _matrix(b, front=False)
-    (rows, depth), (b_depth, columns) = left.shape[-2:], right.shape[-2:]
-    if depth != b_depth:
-        last, first = len(a.shape) - 1, max(len(b.shape) - 2, 0)
-        problem.refuse("bind.shape", f"a has shape {a.shape} and b has shape {b.shape}: axis {last} of a, {depth}, and "
-                       f"axis {first} of b, {b_depth}, must be equal", _transposed(a, b))  # fmt: skip
+    left, right = _factors(problem, a, b)
+    (rows, depth), (_, columns) = left.shape[-2:], right.shape[-2:]
     batch = _broadcast(problem, a, b, left.shape[:-2], right.shape[:-2])
     shape = (*batch, rows, columns)
     shown = (*batch, *[rows] * (len(a.shape) > 1), *[columns] * (len(b.shape) > 1))
@@ -86,14 +76,12 @@ def _build(problem: FunctionCall) -> CallPlan:
     left, right = (one.packed(range(len(one.shape))) if copy else one
                    for one, copy in zip((left, right), copies, strict=True))  # fmt: skip
     makers = tuple(map(_maker, (library,) * 3, (a, b, Operand("out", element, shown, ())), (left, right, target)))
-    compute = _batched(_Products(library, problem.target, element), left, right, target)
-
-    if (
-        problem.library is HOST
-        and not any(copies)
-        and (left.shape, right.shape, target.shape) == (a.shape, b.shape, shown)
-    ):
-        return CallPlan((made,), lambda arrays, outs: compute(arrays[0], arrays[1], outs[0]), (direct,))
+    products = _Products(library, problem.target, element)
+    compute = _batched(products, left, right, target)
+    same_shapes = (left.shape, right.shape, target.shape) == (a.shape, b.shape, shown)
+    if library is HOST and same_shapes and not any(copies):
+        quick = products.quick(left, right, target, made)
+        return CallPlan((made,), lambda arrays, outs: compute(arrays[0], arrays[1], outs[0]), (direct,), quick=quick)
 
     def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         x, y = arrays
@@ -107,6 +95,23 @@ def _build(problem: FunctionCall) -> CallPlan:
 
 
 _MATMUL = ArrayFunction("matmul", ("a", "b"), _build)
+
+
+def _factors(problem: FunctionCall, a: Operand, b: Operand) -> tuple[Operand, Operand]:
+    """The factors with at least two axes each. Raises `LaunchError` where they cannot be multiplied."""
+    for operand in (a, b):
+        problem.check_element(operand, ELEMENTS)
+        if not operand.shape:
+            problem.refuse("bind.shape", f"{operand.name} has no axes; it must have at least one",
+                           "use * for the product with a number")  # fmt: skip
+    problem.check_same(a, b)
+    left, right = _matrix(a, front=True), _matrix(b, front=False)
+    depth, b_depth = left.shape[-1], right.shape[-2]
+    if depth != b_depth:
+        last, first = len(a.shape) - 1, max(len(b.shape) - 2, 0)
+        problem.refuse("bind.shape", f"a has shape {a.shape} and b has shape {b.shape}: axis {last} of a, {depth}, and "
+                       f"axis {first} of b, {b_depth}, must be equal", _transposed(a, b))  # fmt: skip
+    return left, right
 
 
 def _matrix(operand: Operand, *, front: bool) -> Operand:
@@ -213,6 +218,30 @@ class _Products:
 
         return launch
 
+    def quick(self, a: Operand, b: Operand, c: Operand, made: NewArray) -> Callable[[tuple[Any, ...]], Any] | None:
+        """What allocates and computes the product of two arrays of NumPy on a CPU; None where one must be turned."""
+        faces = {facing(one.shape, one.steps) for one in (a, b, c)}
+        if len(made.shape) != 2 or len(faces) != 1 or not is_cpu(self.target):
+            return None
+        by_rows, make = faces == {"rows"}, maker(made.shape, made.element, made.order)
+        kernel = self._kernel(a.element, turn_a=False, turn_b=False, order="C" if by_rows else "F")
+        call, settle, grid, (one, no) = kernel.executor.call, kernel.executor.settle, kernel.grid, self._factors
+
+        def computed(arguments: tuple[Any, ...]) -> Any:
+            nonlocal grid
+            x, y = arguments
+            if by_rows:
+                x, y = y, x
+            z = make()
+            if grid is None:
+                grid = kernel.grid_for(one, x, y, no, z)
+            result = call(grid, one, x, y, no, z)
+            if result is not None:
+                settle(result, grid, (one, x, y, no, z))
+            return z
+
+        return computed
+
     def _pads(self, a: Operand) -> bool:
         """Whether rows must begin where tensor maps can load them."""
         on_device = isinstance(self.library, TorchTensors | CupyArrays)
@@ -254,9 +283,18 @@ class _Products:
             # Sums are rounded once, where tiles are stored.
             kernel = settled(library_kernel(kernels.gemm_epilogue, self.target, **options), self.library)
             return lambda x, y, z: kernel(x, y, None, None, z)
-        kernel = settled(library_kernel(kernels.gemm, self.target, accumulator=self.result, **options), self.library)
-        one, no = (1, 0) if self.result.startswith("i") else (1.0, 0.0)
+        kernel = settled(self._kernel(element, turn_a=turn_a, turn_b=turn_b, order=order), self.library)
+        one, no = self._factors
         return lambda x, y, z: kernel(one, x, y, no, z)
+
+    def _kernel(self, element: str, *, turn_a: bool, turn_b: bool, order: str) -> Any:
+        return library_kernel(kernels.gemm, self.target, type=element, accumulator=self.result, transpose_a=turn_a,
+                              transpose_b=turn_b, order=order)  # fmt: skip
+
+    @property
+    def _factors(self) -> tuple[float, float]:
+        """1 and 0 as the kernel takes them."""
+        return (1, 0) if self.result.startswith("i") else (1.0, 0.0)
 
     def batch(self, a: Operand, b: Operand, c: Operand) -> Launch:
         """What computes a batch of products of matrices with two axes in front, which may be 1 in a factor."""
