@@ -155,8 +155,8 @@ class GatheredTile:
         """Fill the tile by aligned pieces, all of which are there."""
         w, source = self.code.w, self.source
         assert isinstance(source, PlainSource)
-        turns = self.pieces // WARPGROUP
-        together = _most_together(turns, _TOGETHER)
+        turns, rest = divmod(self.pieces, WARPGROUP)
+        together = 1 if rest else _most_together(turns, _TOGETHER)
 
         def body(values: tuple[Val, ...]) -> Sequence[Val]:
             pieces = [self._place(w.add(values[0], word(WARPGROUP * k))) for k in range(together)]
