@@ -193,6 +193,8 @@ class Conversions(KernelEmission):
             hint = f"convert one of them: gl.{_word(wide.type)}({narrow.text})"
         elif isinstance(first, Number) and isinstance(second, Number) and first != second:
             hint = f"convert one of them: gl.cast(..., gl.{first})"
+        elif isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix) and a.type.use is not b.type.use:
+            hint = 'load it once more as it is needed here: gl.load(X[...], "matrix_acc")'
         labels = (*_label(a, spans[0]), *_label(b, spans[1]))
         whole = Span(spans[0].source, spans[0].start, max(spans[0].end, spans[1].end))
         self.fail(

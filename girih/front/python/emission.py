@@ -25,7 +25,7 @@ from girih.front.python.reading import FunctionSource
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value, is_name
 from girih.ir.define import Where
-from girih.ir.types import ERROR, CoopMatrix, GroupType, Type
+from girih.ir.types import ERROR, CoopMatrix, GroupType, Type, Use
 from girih.ops.tile import TILE_LANGUAGE
 from girih.recursion import NESTING_LIMIT
 from girih.source import Span
@@ -188,7 +188,8 @@ def described_value(value: object) -> str:
 def described_type(type: Type) -> str:
     """What a value of a type is, in words."""
     if isinstance(type, CoopMatrix):
-        return f"a {type.rows} x {type.columns} matrix of {type.component}"
+        use = "" if type.use is Use.ACC else f" with use {type.use.value}"
+        return f"a {type.rows} x {type.columns} matrix of {type.component}{use}"
     if isinstance(type, GroupType):
         return "a group"
     return str(type)

@@ -23,6 +23,7 @@ from girih.ir.types import (
     Number,
     Type,
     Use,
+    element_type,
 )
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Binary, Unary
@@ -181,7 +182,18 @@ def elementwise(call: Call, mnemonic: str, fields: Mapping[str, str], default: T
     t = call.translator
     operands = [computed(t, call[parameter], call.span_of(parameter)) for parameter in fields.values()]
     spans = [call.span_of(parameter) for parameter in fields.values()]
+    if isinstance(default, Number) and default.family == "floating":
+        _refuse_integers(call, operands, spans)
     return Runtime(combined(t, mnemonic, tuple(fields), operands, spans, call.span, default))
+
+
+def _refuse_integers(call: Call, operands: Sequence[Operand], spans: Sequence[Span]) -> None:
+    """Refuse numbers that are no floats, of a function that is for floats."""
+    for operand, place in zip(operands, spans, strict=True):
+        scalar = element_type(operand.value.type) if isinstance(operand, Runtime) else None
+        if isinstance(scalar, Boolean) or (isinstance(scalar, Number) and scalar.family == "integer"):
+            raise fault("types", f"gl.{call.name} takes floats, found {described(operand)}", place,
+                        f"convert it: gl.f32({place.text})")  # fmt: skip
 
 
 def combined(
