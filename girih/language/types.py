@@ -235,6 +235,11 @@ class Array(Generic[E, R]):
         outside("a shape")
 
     @property
+    def dtype(self) -> type[E]:
+        """The type of the elements: `X.dtype(0)` is a number of that type."""
+        outside("a type of elements")
+
+    @property
     def T(self) -> Self:
         """The transpose, a view whose axes are those of the array in reverse."""
         outside("a transpose")
@@ -242,11 +247,7 @@ class Array(Generic[E, R]):
     def __len__(self) -> int:
         outside("a length")
 
-    @overload
-    def __getitem__(self, place: Place) -> E: ...
-    @overload
-    def __getitem__(self, place: Slices) -> Any: ...
-    def __getitem__(self, place: object) -> Any:
+    def __getitem__(self, place: Place | Slices) -> Any:
         outside("an element")
 
     def __setitem__(self, place: Place | Slices, value: object) -> None:
@@ -267,11 +268,25 @@ class Vector(Array[E, Literal[1]]):
 
     rank = 1
 
+    @overload
+    def __getitem__(self, place: SupportsIndex | tuple[SupportsIndex]) -> E: ...
+    @overload
+    def __getitem__(self, place: Place | Slices) -> Any: ...
+    def __getitem__(self, place: object) -> Any:
+        outside("an element")
+
 
 class Matrix(Array[E, Literal[2]]):
     """An array with two axes."""
 
     rank = 2
+
+    @overload
+    def __getitem__(self, place: tuple[SupportsIndex, SupportsIndex]) -> E: ...
+    @overload
+    def __getitem__(self, place: Place | Slices) -> Any: ...
+    def __getitem__(self, place: object) -> Any:
+        outside("an element")
 
 
 class Block(Generic[E]):

@@ -128,13 +128,17 @@ class Calls(Subscripts):
         """The call of a method of a value of the ir, such as `layout.slice(...)`; None for any other call."""
         if not isinstance(node.func, ast.Attribute) or self._is_plain_name(node.func.value):
             return None
+        if node.func.attr == "dtype":
+            return None
         owner = self.set(self.expression(node.func.value), self.span(node.func.value))
         owner_class = METHODS.get(type(owner.type)) if isinstance(owner, Runtime) else None
         function = getattr(owner_class, node.func.attr, None)
         if owner_class is None or function is None:
             close = nearest(node.func.attr, [n for n in dir(owner_class) if n[0] != "_"]) if owner_class else None
-            self.fail("call", f"{described(owner)} has no method `{node.func.attr}`", self.span(node.func),
-                      f"did you mean `{close}`?" if close else None)  # fmt: skip
+            hint = f"did you mean `{close}`?" if close else None
+            if node.func.attr in self.words:
+                hint = f"write gl.{node.func.attr}(...)"
+            self.fail("call", f"{described(owner)} has no method `{node.func.attr}`", self.span(node.func), hint)
         operands, keywords = self._arguments(node)
         here = (owner, self.span(node.func.value))
         return self._word(function, getattr(function, WORD), [here, *operands], keywords, self.span(node))
@@ -387,7 +391,7 @@ class Calls(Subscripts):
         text, node, outer = self._definition(function, span)
         name = function.__name__
         earlier = next((at for known, _, at in self.active if known is node), None)
-        if earlier is not None or node is self._kernel_node():
+        if earlier is not None or function is self.kernel_text.function:
             labels = ((span, "called again"), (earlier, "first called here")) if earlier else ()
             self.fail("recursion", f"`{name}` calls itself", span, "write a loop", labels)
         scope = FunctionScope(text, node, outer)
@@ -402,9 +406,6 @@ class Calls(Subscripts):
         if len(self.diagnostics) > before:
             raise PythonFault(None)
         return self.set(result, span)
-
-    def _kernel_node(self) -> FunctionNode:
-        return self.kernel_text.node
 
     kernel_text: FunctionSource
 

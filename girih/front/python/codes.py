@@ -26,7 +26,7 @@ PYTHON_CODES: dict[str, str] = {
     "python.condition": "a condition is a truth value: a bool, or a comparison of numbers",
     "python.index": "there is an index or a slice for each axis at most, and none is negative",
     "python.slice": "the length of a slice is a constant, and its step is 1",
-    "python.attribute": "values have the attributes `shape`, `ndim` and `T`",
+    "python.attribute": "values have the attributes `shape`, `ndim`, `dtype` and `T`",
     "python.view": "a view is not a number or a matrix: its elements are read and set through indices",
     "python.region": "what the work-group does as a whole stands outside of regions, what work-items do inside",
     "python.order": "arrays lie in memory in an order that the word can go through",

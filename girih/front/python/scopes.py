@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Mapping
 
-from girih.front.python.liveness import NameLiveness, assigned
+from girih.front.python.liveness import RESULT, NameLiveness, assigned
 from girih.front.python.operands import Known, Operand, Unset
 from girih.front.python.reading import FunctionNode, FunctionSource
 
@@ -18,7 +18,8 @@ class FunctionScope:
         self.text = text
         self.node = node
         self.outer = outer
-        self.names: dict[str, Operand] = {}
+        # A function that ends without `return` gives None.
+        self.names: dict[str, Operand] = {RESULT: Known(None)}
         body = [] if isinstance(node, ast.Lambda) else node.body
         given = node.args
         parameters = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}

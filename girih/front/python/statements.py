@@ -14,6 +14,7 @@ from girih.front.python.liveness import RESULT, assigned
 from girih.front.python.loops import Loops
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime, Unset
 from girih.front.python.scopes import LocalFunction
+from girih.language.types import Array, Block, Group, Matrix, Scalar, Vector
 from girih.language.words import WORD
 from girih.source import Span
 
@@ -39,6 +40,10 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Match: ("`match`", "write `if` and `elif`"),
 }
 """The statements that the language does not have: what they are, and what to write."""
+
+
+_UNCHECKED: tuple[object, ...] = (Any, Array, Scalar, Vector, Matrix, Group, Block)
+"""Annotations of names that say nothing which the value does not: what has elements has one type anyway."""
 
 
 class Statements(Loops):
@@ -147,13 +152,14 @@ class Statements(Loops):
             self.fail(
                 "assignment", "a name gets its value where it is annotated", self.span(node), "write x: gl.f32 = 0"
             )
-        found = self.expression(node.annotation)
-        if isinstance(found, Known) and found.value is Any:
+        base = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+        found = self.expression(base)
+        if isinstance(found, Known) and found.value in _UNCHECKED:
             self.assign(node.target, self._value_of(node.value), self.span(node.value))
             return
         type = scalar_type(self.resolved(found.value)) if isinstance(found, Known) else None
         if type is None:
-            self.fail("annotation", f"expected a scalar type, found {ast.unparse(node.annotation)}",
+            self.fail("annotation", f"expected a type of kernels, found {ast.unparse(node.annotation)}",
                       self.span(node.annotation), "write x: gl.f32 = ...")  # fmt: skip
         operand = self._value_of(node.value)
         at = self.span(node.value)

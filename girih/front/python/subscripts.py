@@ -13,8 +13,10 @@ from girih.front.python.emission import described, described_value
 from girih.front.python.expressions import Expressions
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import Index, Value
-from girih.ir.types import INDEX, CoopMatrix, GroupType, Use
+from girih.ir.types import INDEX, CoopMatrix, GroupType, Use, element_type
 from girih.language.foreign import INSTEAD
+from girih.language.types import SCALARS as WORDS_FOR_SCALARS
+from girih.language.types import Number as WordNumber
 from girih.source import Span
 
 Linear = tuple[dict[str, int], int]
@@ -37,9 +39,13 @@ class Subscripts(Expressions):
             return Many(tuple(self.extent(owner, axis, span) for axis in range(self._rank_of(owner, span))))
         if node.attr == "ndim":
             return Known(self._rank_of(owner, span))
+        if node.attr == "dtype":
+            return Known(self._element_word(owner, span))
         if node.attr == "T" and isinstance(owner, Memory | Part):
             memory = self.memory(owner, span)
             return Memory(memory.value, tuple(memory.rank - 1 - axis for axis in memory.axes), memory.checked)
+        if node.attr == "dtype":
+            return Known(self._element_word(owner, span))
         if node.attr == "T" and isinstance(owner, Runtime) and isinstance(owner.type, CoopMatrix):
             type = owner.type
             turned = CoopMatrix(type.component, type.columns, type.rows, Use.B, type.scope)
@@ -64,6 +70,15 @@ class Subscripts(Expressions):
             self._capturable(value, name, span)
             return Known(value)
         self.fail("attribute", f"{described_value(owner)} has no attribute `{name}` in a kernel", span)
+
+    def _element_word(self, owner: Operand, span: Span) -> type[WordNumber]:
+        """The element type of memory, or the type of a number or of a matrix's components, as a word."""
+        memory = owner.memory if isinstance(owner, Part) else owner
+        value = memory.value if isinstance(memory, Memory | Runtime) else None
+        scalar = element_type(value.type) if value is not None else None
+        if scalar is None:
+            self.fail("attribute", f"{described(owner)} has no type of elements", span)
+        return WORDS_FOR_SCALARS[str(scalar)]
 
     def _rank_of(self, operand: Operand, span: Span) -> int:
         match operand:

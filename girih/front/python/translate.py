@@ -104,12 +104,14 @@ class Translator(Statements):
         assert isinstance(node, ast.FunctionDef)
         self.scope = FunctionScope(self.text, node)
         self._bind()
-        operands = dict(self.scope.names)
+        operands = {p.name: self.scope.names[p.name] for p in self.kernel.parameters}
         self.block(node.body)
-        result = self.scope.names.get(RESULT)
-        if result is not None and not (isinstance(result, Known) and result.value is None) and not self.diagnostics:
-            at = next(n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None)
-            self.fail("return", "a kernel returns nothing", self.span(at), "store results to an array: Y[i] = ...")
+        result = self.scope.names[RESULT]
+        given = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+        if given and not (isinstance(result, Known) and result.value is None) and not self.diagnostics:
+            self.fail(
+                "return", "a kernel returns nothing", self.span(given[0]), "store results to an array: Y[i] = ..."
+            )
         attributes = self._attributes(self.specialisation.options, operands)
         name = self.kernel.name
         function = self.builder.function(name, self.parameters, attributes, span=self.kernel.span)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
 
 import girih.language as gl
+from girih.diagnostics import CompileError
 from tests.front.python.facts import run, translated
 
 ORDERS = [(a, b) for a in "CF" for b in "CF"]
@@ -47,6 +48,36 @@ def matmul(A: gl.Matrix[gl.f32], B: gl.Matrix[gl.f32], C: gl.Matrix[gl.f32]) -> 
         for k in range(4, A.shape[1], 4):
             total += A[i : i + 16, k : k + 4] @ B[k : k + 4, j : j + 8]
         C[i : i + 16, j : j + 8] = total * 2.0
+
+
+T = TypeVar("T", gl.f32, gl.f64)
+SHAPE = (2, 3)
+
+
+def shifted(X: gl.Vector[T], Y: gl.Vector[T], what: gl.constant, scale: gl.constant) -> None:
+    if X.shape[0] < 2:
+        return
+    for i in gl.foreach(X.shape[0]):
+        moved = X.dtype(3) if what == "far" else X.dtype(1)
+        rows, columns = SHAPE
+        Y[i] = X[i] * scale + moved * (rows * columns)
+
+
+def planes(X: gl.Array[gl.f32, Literal[3]], Y: gl.Matrix[gl.f32]) -> None:
+    plane = X[1]
+    for i, j in gl.foreach(X.shape[1], (1, X.shape[2])):
+        Y[i, j] = plane[i, j] + X[0, i, j] + X[:, i, :].T[j, 0]
+    gl.axpby(1.0, X[0], 1.0, Y)
+    gl.axpby(1.0, X[0].T, 1.0, Y.T)
+
+
+def sums(A: gl.Group[gl.Vector[gl.f32]], Y: gl.Vector[gl.f32]) -> None:
+    for i in range(len(A)):
+        member: gl.Vector[gl.f32] = A[i]
+        total = 0.0
+        for k in range(len(member)):
+            total += member[k]
+        Y[i] = total
 
 
 def numbers(shape: tuple[int, ...], order: str = "C") -> np.ndarray:
@@ -90,3 +121,55 @@ def test_the_text_of_a_kernel() -> None:
     assert "cooperative_matrix_load %A[%i, %k]" in text
     turned = str(translated(matmul, *(numbers((2, 2), "C") for _ in range(3))))
     assert "cooperative_matrix_load.t %A[%k, %i]" in turned
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("what", ["far", "near"])
+def test_a_type_variable_is_the_type_of_the_array(dtype: type[np.floating[Any]], what: str) -> None:
+    X, Y = np.arange(4, dtype=dtype), np.zeros(4, dtype)
+    run(shifted, X, Y, what, 2)
+    assert Y.tolist() == (2 * X + (18 if what == "far" else 6)).tolist()
+
+
+def test_a_kernel_may_end_early() -> None:
+    Y = np.zeros(1, np.float32)
+    run(shifted, np.ones(1, np.float32), Y, "far", 2)
+    assert Y.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_arrays_of_three_axes(order: str) -> None:
+    X, Y = numbers((2, 3, 4), order), np.zeros((3, 4), np.float32)
+    run(planes, X, Y)
+    expected = X[1] + 2 * X[0]
+    expected[:, 0] = 0
+    np.testing.assert_allclose(Y, expected + 2 * X[0], rtol=1e-5)
+
+
+def test_groups_have_members() -> None:
+    Y = np.zeros(2, np.float32)
+    run(sums, [np.ones(3, np.float32), np.ones(5, np.float32)], Y)
+    assert Y.tolist() == [3.0, 5.0]
+
+
+def countdown(X: gl.Vector[gl.f32]) -> None:
+    countdown(X)
+
+
+def even(x: gl.f32) -> gl.f32:
+    return odd(x)
+
+
+def odd(x: gl.f32) -> gl.f32:
+    return even(x)
+
+
+def parity(X: gl.Vector[gl.f32]) -> None:
+    X[0] = even(X[0])
+
+
+@pytest.mark.parametrize("function", [countdown, parity])
+def test_recursion_is_refused(function: Any) -> None:
+    with pytest.raises(CompileError) as error:
+        translated(function, np.zeros(1, np.float32))
+    assert [d.code for d in error.value.diagnostics] == ["python.recursion"]

@@ -192,7 +192,7 @@ def _refuse_integers(call: Call, operands: Sequence[Operand], spans: Sequence[Sp
     for operand, place in zip(operands, spans, strict=True):
         scalar = element_type(operand.value.type) if isinstance(operand, Runtime) else None
         if isinstance(scalar, Boolean) or (isinstance(scalar, Number) and scalar.family == "integer"):
-            raise fault("types", f"gl.{call.name} takes floats, found {described(operand)}", place,
+            raise fault("types", f"gl.{call.name} takes floats, found {scalar}", place,
                         f"convert it: gl.f32({place.text})")  # fmt: skip
 
 
