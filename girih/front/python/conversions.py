@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import replace
+from typing import Any
 
 from girih.front.python.emission import KernelEmission, described, described_type
 from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Memory, Operand, Part, Runtime
@@ -25,6 +26,7 @@ from girih.ir.types import (
     element_type,
 )
 from girih.language.types import Number as WordNumber
+from girih.ops.tile.coopmatrix import Checked
 from girih.source import Span
 
 Literal = bool | int | float | complex
@@ -315,7 +317,7 @@ class Conversions(KernelEmission):
         if isinstance(operand, MatrixProduct):
             operand = Runtime(self.product(operand, scope))
         if isinstance(operand, Part | Memory):
-            return self._loaded(self.part(operand, span), span, use or Use.ACC, scope or MatrixScope.SUBGROUP)
+            return self.loaded(self.part(operand, span), span, use or Use.ACC, scope or MatrixScope.SUBGROUP)
         if not isinstance(operand, Runtime) or not isinstance(operand.type, CoopMatrix):
             self.fail("types", f"expected a matrix, or a view of one, found {described(operand)}", span)
         type = operand.type
@@ -327,29 +329,38 @@ class Conversions(KernelEmission):
         (turned,) = self.add("cast", replace(type, use=use), span=span, a=operand.value)
         return turned
 
-    def _loaded(self, part: Part, span: Span, use: Use, scope: MatrixScope) -> Value:
-        memory = part.memory
-        kept = [axis for axis in range(memory.rank) if not part.dropped[axis]]
+    def loaded(self, part: Part, span: Span, use: Use, scope: MatrixScope, check: Checked | None = None) -> Value:
+        """The matrix of a tile; `check` is the direction in which it may reach over the edge. Raises `PythonFault`."""
         if self.is_collective:
             self.fail("view", "a view is loaded as a matrix by work-items, and this code is the work-group's", span,
                       "put it into `with gl.parallel():`, or call a collective such as gl.gemm")  # fmt: skip
+        place, (rows, columns), memory = self.tile(part, span, "loaded as a matrix")
+        type = CoopMatrix(memory.type.element, rows, columns, use, scope)
+        (tile,) = self.add("cooperative_matrix_load", type, span=span, uses={"memory": (part.span,)},
+                           checked=check or checks(memory), **place)  # fmt: skip
+        return tile
+
+    def tile(self, part: Part, span: Span, what: str) -> tuple[dict[str, Any], tuple[int, int], Memory]:
+        """The fields of an access to a tile, its rows and columns, and the memory that it lies in.
+
+        `what` is done with it. Where the memory lies transposed, so does the tile. Raises `PythonFault`.
+        """
+        memory = part.memory
+        kept = [axis for axis in range(memory.rank) if not part.dropped[axis]]
         if len(kept) != 2:
-            self.fail("view", f"a view with 2 axes is loaded as a matrix; this one has {len(kept)}", span,
+            self.fail("view", f"a view with 2 axes is {what}; this one has {len(kept)}", span,
                       "keep a second axis: X[i:i + 1, :]" if len(kept) == 1 else "index an element")  # fmt: skip
         rows, columns = (part.sizes[axis] for axis in kept)
         if rows is None or columns is None:
-            self.fail("view", "a view that is loaded as a matrix has constant sizes", span,
+            self.fail("view", f"a view that is {what} has constant sizes", span,
                       "write the length of each slice: X[i:i + 32, k:k + 32]")  # fmt: skip
         if len(kept) < memory.rank:
             memory, first, second = self._plane(part, kept)
         else:
             first, second = (self._offset(part, axis) for axis in kept)
-        turned = memory.axes == (1, 0)
-        row, column = (second, first) if turned else (first, second)
-        type = CoopMatrix(memory.type.element, rows, columns, use, scope)
-        (tile,) = self.add("cooperative_matrix_load", type, span=span, transpose=turned, memory=memory.value,
-                           row=row, column=column, checked=checks(memory))  # fmt: skip
-        return tile
+        row, column = memory.in_modes((first, second))
+        place = {"memory": memory.value, "row": row, "column": column, "transpose": memory.axes == (1, 0)}
+        return place, (rows, columns), memory
 
     def _offset(self, part: Part, axis: int) -> Value:
         offset = part.offsets[axis]
@@ -369,10 +380,8 @@ class Conversions(KernelEmission):
         raise NotImplementedError
 
 
-def checks(memory: Memory) -> object:
+def checks(memory: Memory) -> Checked:
     """The modifier of loads and stores of tiles of some memory."""
-    from girih.ops.tile.coopmatrix import Checked
-
     return Checked.BOTH if memory.checked else Checked.NONE
 
 

@@ -17,6 +17,7 @@ from girih.ir.types import INDEX, CoopMatrix, GroupType, Use, element_type
 from girih.language.foreign import INSTEAD
 from girih.language.types import SCALARS as WORDS_FOR_SCALARS
 from girih.language.types import Number as WordNumber
+from girih.ops.tile.coopmatrix import Checked
 from girih.source import Span
 
 Linear = tuple[dict[str, int], int]
@@ -339,30 +340,18 @@ class Subscripts(Expressions):
             self.fail("assignment", f"a view takes a matrix, found {described(operand)}", at,
                       "fill a tile with gl.full(shape, value, type), or loop over the elements")  # fmt: skip
         matrix = self.matrix(operand, at)
-        self._store_tile(part, matrix, at, span)
+        self.stored(part, matrix, at, span)
 
-    def _store_tile(self, part: Part, matrix: Value, at: Span, span: Span) -> None:
-        memory = part.memory
+    def stored(self, part: Part, matrix: Value, at: Span, span: Span, check: Checked | None = None) -> None:
+        """Store a matrix to a tile of its shape; `check` is as for loads. Raises `PythonFault`."""
         type = matrix.type
         assert isinstance(type, CoopMatrix)
-        kept = [axis for axis in range(memory.rank) if not part.dropped[axis]]
-        if len(kept) != 2:
-            self.fail("assignment", f"a matrix is stored to a view with 2 axes, this one has {len(kept)}", part.span)
-        sizes = tuple(part.sizes[axis] for axis in kept)
-        if any(size is not None and size != n for size, n in zip(sizes, type.shape, strict=True)):
-            self.fail("types", f"the view is {sizes[0]} x {sizes[1]}, the matrix {type.rows} x {type.columns}",
+        place, (rows, columns), memory = self.tile(part, part.span, "stored to as a matrix")
+        if type.shape != (rows, columns):
+            self.fail("types", f"the view is {rows} x {columns}, the matrix {type.rows} x {type.columns}",
                       span, None, ((part.span, "the view"), (at, "the matrix")))  # fmt: skip
-        if None in sizes:
-            self.fail("assignment", "a matrix is stored to a view of its size", part.span,
-                      f"write X[i:i + {type.rows}, j:j + {type.columns}]")  # fmt: skip
-        if len(kept) < memory.rank:
-            memory, first, second = self._plane(part, kept)
-        else:
-            first, second = (self._offset(part, axis) for axis in kept)
-        turned = memory.axes == (1, 0)
-        row, column = (second, first) if turned else (first, second)
-        self.add("cooperative_matrix_store", span=span, uses={"matrix": (at,)}, transpose=turned, matrix=matrix,
-                 memory=memory.value, row=row, column=column, checked=checks(memory))  # fmt: skip
+        self.add("cooperative_matrix_store", span=span, uses={"matrix": (at,), "memory": (part.span,)}, matrix=matrix,
+                 checked=check or checks(memory), **place)  # fmt: skip
 
 
 _PLAIN = (

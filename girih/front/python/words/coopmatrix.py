@@ -9,6 +9,7 @@ from girih.front.python.arithmetic import accumulator
 from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
+from girih.front.python.emission import described as described_operand
 from girih.front.python.operands import Known, Many, Memory, Operand, Part, Runtime
 from girih.front.python.words.linalg import SWAPPED, sum_of_memory
 from girih.front.python.words.support import (
@@ -26,9 +27,8 @@ from girih.front.python.words.support import (
     uses,
 )
 from girih.front.python.words.table import lowers
-from girih.ir.core import Index, Value
+from girih.ir.core import Value
 from girih.ir.types import (
-    INDEX,
     CoopMatrix,
     MatrixScope,
     Number,
@@ -37,17 +37,13 @@ from girih.ir.types import (
 from girih.ops.tile.coopmatrix import Checked
 from girih.source import Span
 
-CHECKED: dict[str | None, Checked] = {
-    None: Checked.NONE, "rows": Checked.ROWS, "columns": Checked.COLUMNS, "both": Checked.BOTH,
-}  # fmt: skip
+CHECKED = {"rows": Checked.ROWS, "columns": Checked.COLUMNS, "both": Checked.BOTH}
 """The directions in which a tile may reach over the edge of its array, by the words for them."""
 
 
-def checked(call: Call, memory: Memory) -> Checked:
-    """The directions that a call names; both for memory that `gl.checked` returned."""
-    if is_absent(call["checked"]):
-        return Checked.BOTH if memory.checked else Checked.NONE
-    return chosen(call, "checked", {name: meaning for name, meaning in CHECKED.items() if name is not None})
+def checked(call: Call) -> Checked | None:
+    """The directions that a call names; None where it names none."""
+    return None if is_absent(call["checked"]) else chosen(call, "checked", CHECKED)
 
 
 def place_of_matrix(memory: Memory, by_mode: tuple[Value, ...], span: Span) -> dict[str, Any]:
@@ -59,102 +55,39 @@ def place_of_matrix(memory: Memory, by_mode: tuple[Value, ...], span: Span) -> d
     return {"memory": memory.value, "row": row, "column": column, "transpose": memory.axes == SWAPPED}
 
 
-def tile(t: Translator, operand: Operand, span: Span) -> tuple[Memory, tuple[Index, ...], tuple[int, int]]:
-    """The array of two axes that a view is a tile of, the tile's first element by axis, and its shape."""
-    if isinstance(operand, Part) and operand.dropped.count(False) == 2:
-        kept = [axis for axis, dropped in enumerate(operand.dropped) if not dropped]
-        memory, offsets = _around(t, operand, span), tuple(operand.offsets[axis] for axis in kept)
-        sizes = tuple(
-            n - o if s is None and isinstance(o, int) and n is not None else s
-            for s, n, o in zip((operand.sizes[axis] for axis in kept), memory.sizes, offsets, strict=True)
-        )
-    else:
-        memory = t.memory(operand, span)
-        offsets, sizes = (0,) * memory.rank, memory.sizes
-    if memory.rank != 2:
-        message = f"a matrix lies in an array of two axes, this view has {memory.rank}"
-        raise fault("view", message, span, "index or slice the others: A[k, i : i + 32, j : j + 32]")
-    rows, columns = sizes
-    if rows is None or columns is None:
-        message = "the size of a matrix is a constant, that of this view is known only at run time"
-        raise fault("slice", message, span, "slice it: A[i : i + 32, j : j + 32]")
-    return memory, offsets, (rows, columns)
-
-
-def _around(t: Translator, part: Part, span: Span) -> Memory:
-    """The array that a tile is in: whole along the tile's axes, so that the tile may reach over its edge."""
-    if not any(part.dropped):
-        return part.memory
-    offsets = tuple(o if dropped else 0 for o, dropped in zip(part.offsets, part.dropped, strict=True))
-    return t.memory(replace(part, offsets=offsets, sizes=(None,) * len(offsets)), span)
-
-
-def _index_values(t: Translator, offsets: tuple[Index, ...], span: Span) -> tuple[Value, ...]:
-    return tuple(t.value(Known(o), INDEX, span) if isinstance(o, int) else o for o in offsets)
-
-
-def load_tile(
-    t: Translator, operand: Operand, span: Span, use: Use, scope: MatrixScope, check: Checked | None = None
-) -> Value:
-    """The matrix of a view of constant sizes."""
-    memory, offsets, shape = tile(t, operand, span)
-    type = CoopMatrix(memory.type.element, *shape, use, scope)
-    place = place_of_matrix(memory, memory.in_modes(_index_values(t, offsets, span)), span)
-    check = check or (Checked.BOTH if memory.checked else Checked.NONE)
-    return t.add("cooperative_matrix_load", type, span=span, uses={"memory": (span,)}, checked=check, **place)[0]
-
-
-def store_tile(t: Translator, matrix: Value, operand: Operand, span: Span, check: Checked | None = None) -> None:
-    """Store a matrix to a view of its shape."""
-    memory, offsets, shape = tile(t, operand, span)
-    type = matrix.type
-    if not isinstance(type, CoopMatrix):
-        raise fault("types", f"a matrix is stored to a view, found a value of type {type}", span)
-    if type.shape != shape:
-        message = f"a matrix of {type.rows} x {type.columns} components is stored to a view of {shape[0]} x {shape[1]}"
-        raise fault("types", message, span, "slice as many rows and columns as the matrix has")
-    place = place_of_matrix(memory, memory.in_modes(_index_values(t, offsets, span)), span)
-    check = check or (Checked.BOTH if memory.checked else Checked.NONE)
-    t.add("cooperative_matrix_store", span=span, uses={"memory": (span,)}, matrix=matrix, checked=check, **place)
-
-
-def _array_of(operand: Operand, t: Translator, span: Span) -> Memory:
-    return operand.memory if isinstance(operand, Part) else t.memory(operand, span)
+def _view(call: Call) -> Part:
+    """The tile that a call is about."""
+    view, span = call["view"], call.span_of("view")
+    if not isinstance(view, Memory | Part):
+        hint = "write its rows and columns: A[i : i + 32, j : j + 32]"
+        raise fault("types", f"`gl.{call.name}` takes a view of an array, found {described_operand(view)}", span, hint)
+    return call.translator.part(view, span)
 
 
 @lowers("load")
 def load(call: Call) -> Operand:
     """The matrix of a tile."""
-    t, span = call.translator, call.span_of("view")
-    view = call["view"]
-    if not isinstance(view, Memory | Part):
-        raise fault("types", "`gl.load` takes a view of an array", span, "gl.load(A[i : i + 32, j : j + 32])")
-    check = None if is_absent(call["checked"]) else checked(call, _array_of(view, t, span))
     use, scope = chosen(call, "use", USES), chosen(call, "scope", SCOPES)
-    return Runtime(load_tile(t, view, span, use, scope, check))
+    return Runtime(call.translator.loaded(_view(call), call.span_of("view"), use, scope, checked(call)))
 
 
 @lowers("store")
 def store(call: Call) -> Operand:
     """Store a matrix to a tile."""
-    t, span = call.translator, call.span_of("view")
-    view = call["view"]
-    if not isinstance(view, Memory | Part):
-        raise fault("types", "`gl.store` stores to a view of an array", span, "gl.store(m, A[i : i + 32, j : j + 32])")
-    check = None if is_absent(call["checked"]) else checked(call, _array_of(view, t, span))
-    store_tile(t, t.matrix(call["matrix"], call.span_of("matrix")), view, span, check)
+    t, at = call.translator, call.span_of("matrix")
+    t.stored(_view(call), t.matrix(call["matrix"], at), at, call.span, checked(call))
     return NOTHING
 
 
 @lowers("prefetch")
 def prefetch(call: Call) -> Operand:
     """Ask for a tile to be brought into a cache."""
-    t, span = call.translator, call.span_of("view")
-    memory, offsets, shape = tile(t, call["view"], span)
-    row, column = memory.in_modes(_index_values(t, offsets, span))
+    t = call.translator
+    place, shape, memory = t.tile(_view(call), call.span_of("view"), "brought into a cache")
     rows, columns = memory.in_modes(shape)
+    del place["transpose"]
     t.add("cooperative_matrix_prefetch", span=call.span, uses=uses(call, memory="view"), level=integer(call, "level"),
-          memory=memory.value, row=row, column=column, rows=rows, columns=columns)  # fmt: skip
+          rows=rows, columns=columns, **place)  # fmt: skip
     return NOTHING
 
 

@@ -9,8 +9,9 @@ from girih.diagnostics import plural
 from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
+from girih.front.python.conversions import checks
 from girih.front.python.operands import Memory, Operand, Part, Runtime
-from girih.front.python.words.coopmatrix import CHECKED, place_of_matrix
+from girih.front.python.words.coopmatrix import checked, place_of_matrix
 from girih.front.python.words.support import (
     NOTHING,
     USES,
@@ -230,12 +231,9 @@ def atomic_load(call: Call) -> Operand:
     rows, columns = sizes(call, "shape", 2)
     type = CoopMatrix(memory.type.element, rows, columns, chosen(call, "use", USES))
     place = place_of_matrix(memory, _place(call, memory), call.span_of("array"))
-    checked = CHECKED[None] if is_absent(call["checked"]) else chosen(call, "checked", _CHECKED)
+    check = checked(call) or checks(memory)
     return one(t.add("cooperative_matrix_atomic_load", type, span=call.span, uses=uses(call, memory="array"),
-                     checked=checked, **place, **order))  # fmt: skip
-
-
-_CHECKED = {name: meaning for name, meaning in CHECKED.items() if name is not None}
+                     checked=check, **place, **order))  # fmt: skip
 
 
 def _written(call: Call, memory: Memory) -> tuple[Value, bool]:
@@ -253,10 +251,10 @@ def _write(call: Call, mnemonic: str, returns: bool) -> Operand:
     order = _order_of_access(call)
     if is_matrix:
         place = place_of_matrix(memory, _place(call, memory), call.span_of("array"))
-        checked = CHECKED[None] if is_absent(call["checked"]) else chosen(call, "checked", _CHECKED)
+        check = checked(call) or checks(memory)
         types = (value.type,) if returns else ()
         results = t.add(f"cooperative_matrix_{mnemonic}", *types, span=call.span,
-                        uses=uses(call, memory="array", matrix="value"), matrix=value, checked=checked, **place,
+                        uses=uses(call, memory="array", matrix="value"), matrix=value, checked=check, **place,
                         **order)  # fmt: skip
     else:
         types = (memory.type.element,) if returns else ()
