@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,9 @@ _KEEP_NATURAL = frozenset(("add", "mul", "div", "rem", "and", "or", "min", "max"
 
 Spans = tuple[Span, Span]
 """The places of two operands."""
+
+Body = Callable[[Value, Value, tuple[Value, ...]], Operand]
+"""What is done with the components of matrices: from row, column and components to a component."""
 
 _MOST_BITS = 4096
 """Integers that are computed while translating have at most as many bits."""
@@ -237,25 +240,33 @@ class Arithmetic(Conversions):
 
     def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
         """A product that is added to zeros, of the type in which products are added up."""
-        a, b = self._factors(product, scope or self._scope_of(product))
+        return self.multiplied(product, None, (product.span, product.span), product.span, scope=scope)
+
+    def multiplied(
+        self, product: MatrixProduct, summand: Value | None, spans: Spans, span: Span,
+        component: Number | None = None, scope: MatrixScope | None = None,
+    ) -> Value:  # fmt: skip
+        """A product plus an accumulator, or zeros; `component` is the type of the result where it is another one.
+
+        `spans` are the places of the factors. Raises `PythonFault`.
+        """
+        scope = scope or self._scope_of(product)
+        a, b = self.matrix(product.a, spans[0], Use.A, scope), self.matrix(product.b, spans[1], Use.B, scope)
         assert isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix)
-        component = accumulator(a.type.component, b.type.component)
-        type = CoopMatrix(component, a.type.rows, b.type.columns, Use.ACC, a.type.scope)
-        zeros = self.constant(self.fitted(Known(0), type, product.span), type, product.span)
-        (result,) = self.add("cooperative_matrix_mul_add", type, span=product.span, a=a, b=b, c=zeros)
-        return result
+        if summand is None:
+            wanted = component or accumulator(a.type.component, b.type.component)
+            type = CoopMatrix(wanted, a.type.rows, b.type.columns, Use.ACC, a.type.scope)
+            summand = self.constant(self.fitted(Known(0), type, span), type, span)
+        assert isinstance(summand.type, CoopMatrix)
+        result = replace(summand.type, component=component or summand.type.component)
+        uses = {"a": (spans[0],), "b": (spans[1],)}
+        return self.add("cooperative_matrix_mul_add", result, span=span, uses=uses, a=a, b=b, c=summand)[0]
 
     def _scope_of(self, product: MatrixProduct) -> MatrixScope:
         for operand in (product.a, product.b):
             if isinstance(operand, Runtime) and isinstance(operand.type, CoopMatrix):
                 return operand.type.scope
         return MatrixScope.SUBGROUP
-
-    def _factors(self, product: MatrixProduct, scope: MatrixScope) -> tuple[Value, Value]:
-        return (
-            self.matrix(product.a, product.span, Use.A, scope),
-            self.matrix(product.b, product.span, Use.B, scope),
-        )
 
     def _multiply_add(self, a: Operand, b: Operand, spans: Spans, span: Span) -> Operand | None:
         """`c + a @ b` as one instruction; None if neither summand is a product that is open."""
@@ -266,10 +277,7 @@ class Arithmetic(Conversions):
         sums = self.matrix(a, spans[0], Use.ACC, self._scope_of(b))
         if not isinstance(sums.type, CoopMatrix):
             return None
-        first, second = self._factors(b, sums.type.scope)
-        (result,) = self.add("cooperative_matrix_mul_add", sums.type, span=span, uses={"c": (spans[0],)},
-                             a=first, b=second, c=sums)  # fmt: skip
-        return Runtime(result)
+        return Runtime(self.multiplied(b, sums, (b.span, b.span), span, scope=sums.type.scope))
 
     def _of_matrices(self, kind: type[ast.operator], a: Operand, b: Operand, spans: Spans, span: Span) -> Value:
         """The result of an operator with a matrix on one side or on both."""
@@ -311,23 +319,44 @@ class Arithmetic(Conversions):
 
     def _broadcast(self, mnemonic: str, a: Value, b: Value, span: Span) -> Value:
         """The result of an operator on matrices of which one has a single row or column."""
-        assert isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix)
-        shape = tuple(map(max, a.type.shape, b.type.shape))
-        if any(n not in (1, most) for t in (a.type, b.type) for n, most in zip(t.shape, shape, strict=True)):
-            self.fail("types", f"shapes {a.type.shape} and {b.type.shape} do not go together", span)
-        type = replace(a.type, rows=shape[0], columns=shape[1])
-        if shape not in (a.type.shape, b.type.shape):
-            filled = self.constant(self.fitted(Known(0), type, span), type, span)
-            matrices: tuple[Value, ...] = (a, b, filled)
-        else:
-            matrices = (a, b)
-        places = Value("", I32, span), Value("", I32, span)
-        elements = tuple(Value("", m.type.component, span) for m in matrices if isinstance(m.type, CoopMatrix))
+
+        def combined(row: Value, column: Value, elements: tuple[Value, ...]) -> Operand:
+            first, second = elements
+            return Runtime(self.add(mnemonic, first.type, span=span, a=first, b=second)[0])
+
+        return self.applied((a, b), combined, span)
+
+    def spread(self, types: Sequence[CoopMatrix], span: Span) -> CoopMatrix:
+        """The type that matrices have together: their sizes agree, or are 1. Raises `PythonFault`."""
+        first, *others = types
+        rows, columns = first.shape
+        for other in others:
+            for size, so_far in zip(other.shape, (rows, columns), strict=True):
+                if size != so_far and 1 not in (size, so_far):
+                    self.fail("types", f"shapes {(rows, columns)} and {other.shape} do not go together", span)
+            rows, columns = max(rows, other.rows), max(columns, other.columns)
+        return replace(first, rows=rows, columns=columns)
+
+    def applied(
+        self, matrices: Sequence[Value], body: Body, span: Span, uses: Mapping[str, tuple[Span, ...]] | None = None
+    ) -> Value:
+        """The matrix of what a function makes of components; single rows and columns are broadcast.
+
+        `body` adds its instructions, given the row, the column, and the component of each matrix, and returns the
+        component. Raises `PythonFault`.
+        """
+        kinds = [matrix.type for matrix in matrices if isinstance(matrix.type, CoopMatrix)]
+        result = self.spread(kinds, span)
+        operands = list(matrices)
+        if all(kind.shape != result.shape for kind in kinds):
+            operands.append(self.constant(self.fitted(Known(0), result, span), result, span))
+        row, column = Value("", I32, span), Value("", I32, span)
+        elements = tuple(Value("", result.component, span) for _ in operands)
         with self.region(RegionKind.SPMD) as inner:
-            (result,) = self.add(mnemonic, type.component, span=span, a=elements[0], b=elements[1])
-            self.add("yield", span=span, values=(result,))
-        (made,) = self.add("cooperative_matrix_apply", type, span=span, row=places[0], column=places[1],
-                           elements=elements, matrices=matrices, body=inner.region(span))  # fmt: skip
+            component = self.value(body(row, column, elements[: len(matrices)]), result.component, span)
+            self.add("yield", span=span, values=(component,))
+        (made,) = self.add("cooperative_matrix_apply", result, span=span, uses=uses, row=row, column=column,
+                           elements=elements, matrices=tuple(operands), body=inner.region(span))  # fmt: skip
         return made
 
     # --- signs, truth, comparisons ----------------------------------------------------------

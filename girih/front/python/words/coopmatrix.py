@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from girih.front.python.arithmetic import accumulator
-from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
 from girih.front.python.emission import described as described_operand
-from girih.front.python.operands import Known, Many, Memory, Operand, Part, Runtime
+from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.front.python.words.linalg import SWAPPED, sum_of_memory
 from girih.front.python.words.support import (
     NOTHING,
@@ -30,7 +28,6 @@ from girih.front.python.words.table import lowers
 from girih.ir.core import Value
 from girih.ir.types import (
     CoopMatrix,
-    MatrixScope,
     Number,
     Use,
 )
@@ -94,45 +91,17 @@ def prefetch(call: Call) -> Operand:
 # --- products ---------------------------------------------------------------------------------
 
 
-def multiply(
-    t: Translator, a: Operand, b: Operand, c: Operand | None, spans: tuple[Span, Span], span: Span,
-    dtype: Number | None = None,
-) -> Value:  # fmt: skip
-    """The product of two matrices, plus a third one where there is one; views are loaded."""
-    held = (o.value.type for o in (a, b, c) if isinstance(o, Runtime))
-    scope = next((type.scope for type in held if isinstance(type, CoopMatrix)), MatrixScope.SUBGROUP)
-    left, right = t.matrix(a, spans[0], Use.A, scope), t.matrix(b, spans[1], Use.B, scope)
-    assert isinstance(left.type, CoopMatrix)
-    assert isinstance(right.type, CoopMatrix)
-    if c is None:
-        component = dtype or accumulator(left.type.component, right.type.component)
-        type = CoopMatrix(component, left.type.rows, right.type.columns, Use.ACC, left.type.scope)
-        summand = t.value(Known(0), type, span)
-    else:
-        summand = t.matrix(c, span, Use.ACC, scope)
-    assert isinstance(summand.type, CoopMatrix)
-    result = replace(summand.type, component=dtype or summand.type.component)
-    places = {"a": (spans[0],), "b": (spans[1],)}
-    return t.add("cooperative_matrix_mul_add", result, span=span, uses=places, a=left, b=right, c=summand)[0]
-
-
 @lowers("dot")
 def dot(call: Call) -> Operand:
     """The product of two matrices, plus a third."""
     dtype = None if is_absent(call["dtype"]) else element(call, "dtype")
     if dtype is not None and not isinstance(dtype, Number):
         raise fault("arguments", "a matrix is of numbers, not of truth values", call.span_of("dtype"))
-    c = None if is_absent(call["c"]) else call["c"]
-    spans = (call.span_of("a"), call.span_of("b"))
-    return Runtime(multiply(call.translator, call["a"], call["b"], c, spans, call.span, dtype))
-
-
-def scale(t: Translator, factor: Operand, matrix: Value, spans: tuple[Span, Span], span: Span) -> Value:
-    """A number times a matrix."""
-    assert isinstance(matrix.type, CoopMatrix)
-    a = t.value(factor, matrix.type.component, spans[0])
-    places = {"a": (spans[0],), "matrix": (spans[1],)}
-    return t.add("cooperative_matrix_scale", matrix.type, span=span, uses=places, a=a, matrix=matrix)[0]
+    t, spans = call.translator, (call.span_of("a"), call.span_of("b"))
+    c = None if is_absent(call["c"]) else t.matrix(call["c"], call.span_of("c"), Use.ACC)
+    scope = c.type.scope if c is not None and isinstance(c.type, CoopMatrix) else None
+    product = MatrixProduct(call["a"], call["b"], call.span)
+    return Runtime(t.multiplied(product, c, spans, call.span, dtype, scope))
 
 
 # --- components and shapes --------------------------------------------------------------------

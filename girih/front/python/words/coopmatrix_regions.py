@@ -7,7 +7,7 @@ from dataclasses import replace
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
 from girih.front.python.operands import Operand, Runtime
-from girih.front.python.words.support import apply, described, flag, function, is_absent, items, sizes, uses
+from girih.front.python.words.support import described, flag, function, is_absent, items, sizes, uses
 from girih.front.python.words.table import lowers
 from girih.ir.core import RegionKind, Value
 from girih.ir.types import CoopMatrix
@@ -26,7 +26,7 @@ def applied(call: Call) -> Operand:
         values = (row, column, *elements) if indexed else elements
         return t.inline(function(call, "function"), tuple(map(Runtime, values)), call.span_of("function"))
 
-    return Runtime(apply(t, matrices, body, call.span, {"matrices": (span,) * len(matrices)}))
+    return Runtime(t.applied(matrices, body, call.span, {"matrices": (span,) * len(matrices)}))
 
 
 _ALONG = {1: Combined.ROW, 0: Combined.COLUMN}

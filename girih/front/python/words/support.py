@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from girih.front.python.calls import Calls as Translator
@@ -13,9 +12,8 @@ from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.front.python.scopes import LocalFunction
-from girih.ir.core import RegionKind, Value
+from girih.ir.core import Value
 from girih.ir.types import (
-    I32,
     SCALARS,
     Boolean,
     CoopMatrix,
@@ -223,40 +221,6 @@ def combined(
     return _applied(t, mnemonic, fields, operands, spans, span)
 
 
-def broadcast(t: Translator, types: Iterable[CoopMatrix], span: Span) -> CoopMatrix:
-    """The type that matrices have together: sizes agree, or are 1 (NumPy's rule, as far as an apply has it)."""
-    first, *others = types
-    rows, columns = first.shape
-    for other in others:
-        for size, so_far in zip(other.shape, (rows, columns), strict=True):
-            if size != so_far and 1 not in (size, so_far):
-                shapes = f"{rows} x {columns} and {other.rows} x {other.columns}"
-                raise fault("types", f"matrices of {shapes} components do not fit", span)
-        rows, columns = max(rows, other.rows), max(columns, other.columns)
-    return replace(first, rows=rows, columns=columns)
-
-
-def apply(t: Translator, matrices: Sequence[Value], body: Any, span: Span, uses: Uses | None = None) -> Value:
-    """The matrix that a function of the components makes: `body` adds its instructions, and returns the component.
-
-    It is given the row, the column, and the component of each matrix.
-    """
-    kinds = [matrix.type for matrix in matrices if isinstance(matrix.type, CoopMatrix)]
-    result = broadcast(t, kinds, span)
-    operands = list(matrices)
-    if all(kind.shape != result.shape for kind in kinds):
-        operands.append(t.value(Known(0), result, span))
-    row, column = Value("row", I32, span), Value("column", I32, span)
-    elements = tuple(Value("x", result.component, span) for _ in operands)
-    with t.region(RegionKind.SPMD) as region:
-        component = t.value(body(row, column, elements[: len(matrices)]), result.component, span)
-        t.add("yield", span=span, values=(component,))
-    return t.add(
-        "cooperative_matrix_apply", result, span=span, uses=uses, row=row, column=column, elements=elements,
-        matrices=tuple(operands), body=region.region(span),
-    )[0]  # fmt: skip
-
-
 def _applied(
     t: Translator, mnemonic: str, fields: Sequence[str], operands: Sequence[Operand], spans: Sequence[Span], span: Span
 ) -> Value:
@@ -272,4 +236,4 @@ def _applied(
             values[field] = next(left) if is_matrix else t.value(operand, component, place)
         return Runtime(t.add(mnemonic, component, span=span, **values)[0])
 
-    return apply(t, matrices, body, span)
+    return t.applied(matrices, body, span)
