@@ -51,8 +51,14 @@ def read(nodes: Iterable[ast.AST]) -> frozenset[str]:
     return frozenset(found)
 
 
+Effect = tuple[frozenset[str], frozenset[str]]
+"""What some statements read before they set it, and what they set on every way."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
 class NameLiveness:
-    """The names that are read after each statement of a body, by the statement."""
+    """The names that are read after each statement of a body, by the statement. Its time is linear in the body."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self.after: dict[ast.stmt, frozenset[str]] = {}
@@ -61,37 +67,64 @@ class NameLiveness:
         """The names that may be read in or after a loop's body before they are set, at the begin of an iteration."""
         nested = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef | ast.Lambda)]
         self._always = read(nested) | {RESULT}
+        self._every = read(body) | assigned(body)
+        self._effects: dict[ast.stmt, Effect] = {}
         self._block(body, self._always)
 
-    def _block(self, body: Sequence[ast.stmt], after: frozenset[str]) -> frozenset[str]:
-        """The names that are live before some statements."""
+    def _block(self, body: Sequence[ast.stmt], after: frozenset[str]) -> None:
+        """Note what is live after each of some statements, behind which `after` is."""
         for statement in reversed(body):
-            self.after[statement] = self.after.get(statement, frozenset()) | after
-            after = self._statement(statement, after) | self._always
-        return after
+            self.after[statement] = after
+            self._inside(statement, after)
+            reads, sets = self._effect(statement)
+            after = reads | (after - sets) | self._always
 
-    def _statement(self, statement: ast.stmt, after: frozenset[str]) -> frozenset[str]:
+    def _inside(self, statement: ast.stmt, after: frozenset[str]) -> None:
+        match statement:
+            case ast.If(body=body, orelse=orelse):
+                self._block(body, after)
+                self._block(orelse, after)
+            case ast.For(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
+                self._block(orelse, after)
+                test = read([statement.test]) if isinstance(statement, ast.While) else NOTHING
+                targets = assigned([statement.target]) if isinstance(statement, ast.For) else NOTHING
+                at_end = after | self._effect_of(orelse)[0] | test
+                reads, sets = self._effect_of(body)
+                begin = (reads | (at_end - sets)) - targets
+                self.before[statement] = begin
+                self._block(body, at_end | begin)
+            case ast.With(body=body):
+                self._block(body, after)
+
+    def _effect_of(self, body: Sequence[ast.stmt]) -> Effect:
+        reads, sets = NOTHING, NOTHING
+        for statement in reversed(body):
+            first, set_here = self._effect(statement)
+            reads, sets = first | (reads - set_here), sets | set_here
+        return reads, sets
+
+    def _effect(self, statement: ast.stmt) -> Effect:
+        if statement not in self._effects:
+            self._effects[statement] = self._found_effect(statement)
+        return self._effects[statement]
+
+    def _found_effect(self, statement: ast.stmt) -> Effect:
         match statement:
             case ast.If(test=test, body=body, orelse=orelse):
-                return self._block(body, after) | self._block(orelse, after) | read([test])
+                (first, here), (second, there) = self._effect_of(body), self._effect_of(orelse)
+                return read([test]) | first | second, here & there
             case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
-                at_end = self._block(orelse, after)
-                set_here = assigned([target])
-                begin = self._block(body, at_end) - set_here
-                begin |= self._block(body, at_end | begin) - set_here
-                self.before[statement] = self.before.get(statement, frozenset()) | begin
-                return at_end | begin | read([iterable])
+                inner = self._effect_of(body)[0] - assigned([target])
+                return read([iterable]) | inner | self._effect_of(orelse)[0], NOTHING
             case ast.While(test=test, body=body, orelse=orelse):
-                at_end = self._block(orelse, after) | read([test])
-                begin = self._block(body, at_end)
-                return at_end | begin | self._block(body, at_end | begin)
+                return read([test]) | self._effect_of(body)[0] | self._effect_of(orelse)[0], NOTHING
             case ast.With(items=items, body=body):
-                inner = self._block(body, after)
                 sets = assigned(i.optional_vars for i in items if i.optional_vars is not None)
-                return (inner - sets) | read(i.context_expr for i in items)
+                reads, set_here = self._effect_of(body)
+                return read(i.context_expr for i in items) | (reads - sets), sets | set_here
             case ast.Assign() | ast.AnnAssign(value=ast.expr()):
-                return (after - assigned([statement])) | read([statement])
+                return read([statement]), assigned([statement])
             case ast.Return():
-                return read([statement])
+                return read([statement]), self._every
             case _:
-                return after | read([statement])
+                return read([statement]), NOTHING

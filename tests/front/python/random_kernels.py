@@ -30,7 +30,11 @@ class RandomKernel:
         """The text of the kernel, with a helper."""
         start = f"s = {self.random.choice(('0.0', 'x', '1', 'Y[0]'))}\nk = {self.random.choice(('0', 'n', '7'))}\n"
         ends = "Y[0] = Y[0] + s\nY[k % 5] = s - x\n"
-        return HEAD + textwrap.indent(start + self.block(3) + ends, "    ")
+        body = start + self.block(3) + ends
+        if self.random.random() < 0.3:
+            # The same for a work-item: it takes the one point.
+            body = "for point in gl.foreach(1):\n" + textwrap.indent(body, "    ")
+        return HEAD + textwrap.indent(body, "    ")
 
     def pick(self, *choices: str) -> str:
         return self.random.choice(choices)

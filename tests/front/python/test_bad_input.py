@@ -113,6 +113,10 @@ CASES: list[tuple[str, list[tuple[str, str]]]] = [
     ("f = float(x)", [("python.call", "float")]),
     ("f = float('one')", [("python.literal", "'one'")]),
     ("if x < 1.0:\n    m = x\nfor i in range(n):\n    m = max(m, Y[i])\nY[0] = m", [("python.unset", "m")]),
+    ("v = X[0:4, :]\nfor i in range(n):\n    Y[i] = v[0, 0]\n    v = X[4:8, :]", [("python.carried", "v")]),
+    ("Y[0] = gl.f32(Y.size)", [("python.attribute", "Y.size")]),
+    ("Y[0] = math.sqrt(x)", [("python.call", "math.sqrt(x)")]),
+    ("Y[0] = math.sqrt(-1.0)", [("python.literal", "math.sqrt(-1.0)")]),
     (HELPER, [("python.types", "t / n")]),
     ("t: float = x", [("python.annotation", "float")]),
     ("if n > 3:\n    a = A[0]\nelse:\n    a = A[1]\nY[0] = a[0]", [("python.two_types", "a")]),
@@ -168,3 +172,9 @@ def test_nothing_is_said_twice() -> None:
 )  # fmt: skip
 def test_what_nests_deep_is_translated_or_refused(body: str) -> None:
     assert {d.code for d in problems(body)} <= {"python.nesting"}
+
+
+def test_loops_nest_without_costing_twice_as_much_each() -> None:
+    depth = 18
+    lines = ["s = 0", *("    " * k + f"for i{k} in range(2):" for k in range(depth)), "    " * depth + "s = s + 1"]
+    assert problems("\n".join([*lines, "Y[s] = x"])) == []

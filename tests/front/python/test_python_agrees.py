@@ -16,8 +16,8 @@ from tests.front.python.random_functions import function_of
 from tests.front.python.random_kernels import RandomKernel
 
 SIZE = 5
-PLAIN = SimpleNamespace(f64=float, index=int, unroll=list, cdiv=lambda a, b: -(-a // b), Matrix={float: None},
-                        Vector={float: None}, constant=None)  # fmt: skip
+PLAIN = SimpleNamespace(foreach=range, f64=float, index=int, unroll=list, cdiv=lambda a, b: -(-a // b), constant=None,
+                        Matrix={float: None}, Vector={float: None})  # fmt: skip
 """What the words are to Python."""
 
 
