@@ -172,7 +172,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")
 
 def repository() -> list[Path]:
     """The files that people write."""
-    folders = ("girih", "tests", "tools", "benchmarks", "docs", "changelog.d")
+    folders = ("girih", "tests", "tools", "benchmarks", "examples", "docs", "changelog.d")
     found = [path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
     return [path for path in [*found, *ROOT.glob("*.md")] if path.is_file()]
 
