@@ -22,7 +22,7 @@ VARIABLES = {
     "GIRIH_PERF_MAP": "1: the profiler `perf` learns where kernels are in memory",
     "GIRIH_DEBUGGER": "1: the debuggers GDB and LLDB learn where kernels are in memory",
     "GIRIH_LIBXSMM": "the file of libxsmm, for `girih bench`",
-    "GIRIH_TRACEBACK": "1: an internal error of a command shows its Python traceback",
+    "GIRIH_TRACEBACK": "1: errors of kernels in Python, and internal errors of commands, show their Python tracebacks",
 }
 """The meaning of each variable. The pages and `girih --help` show this table."""
 

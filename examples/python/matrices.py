@@ -14,7 +14,7 @@ import girih.language as gl
 def transpose(A: gl.Matrix[gl.f32], B: gl.Matrix[gl.f32]) -> None:
     """B = A^T through local memory, whose columns lie 33 elements apart."""
     row, column = gl.group_id(0) * 32, gl.group_id(1) * 32
-    height, width = gl.minimum(A.shape[0] - row, 32), gl.minimum(A.shape[1] - column, 32)
+    height, width = min(A.shape[0] - row, 32), min(A.shape[1] - column, 32)
     tile = gl.local((32, 32), gl.f32, order="F", strides=(1, 33))
     for m, n in gl.foreach(height, width):
         tile[m, n] = A[row + m, column + n]
@@ -30,7 +30,7 @@ def transpose(A: gl.Matrix[gl.f32], B: gl.Matrix[gl.f32]) -> None:
 def stencil(W: gl.Vector[gl.f32], U: gl.Array[gl.f32, Literal[3]], V: gl.Array[gl.f32, Literal[3]]) -> None:
     """V = the sum of second derivatives of U, of order 8; U has a rim of four elements on every side."""
     x, y, z = gl.group_id(0) * 32, gl.group_id(1) * 8, gl.group_id(2) * 16
-    x_end, y_end, z_end = gl.minimum(x + 32, V.shape[0]), gl.minimum(y + 8, V.shape[1]), gl.minimum(z + 16, V.shape[2])
+    x_end, y_end, z_end = min(x + 32, V.shape[0]), min(y + 8, V.shape[1]), min(z + 16, V.shape[2])
     for i0, j0 in gl.foreach((x, x_end), (y, y_end)):
         for k0 in range(z, z_end):
             i, j, k = i0 + 4, j0 + 4, k0 + 4
@@ -48,14 +48,14 @@ def gemm_collective(
 ) -> None:
     """C = alpha A B + beta C by the collective instruction; a work-group computes 128 x 128 elements."""
     row, column = gl.group_id(0) * 128, gl.group_id(1) * 128
-    height, width = gl.minimum(C.shape[0] - row, 128), gl.minimum(C.shape[1] - column, 128)
+    height, width = min(C.shape[0] - row, 128), min(C.shape[1] - column, 128)
     depth = A.shape[1]
     c = gl.subview(C, (row, column), (height, width))
     overwrites, empty = beta == 0.0, depth == 0
     if overwrites | empty:
         for m, n in gl.foreach(height, width):
             if overwrites:
-                kept = gl.f32(0)
+                kept = 0.0
             else:
                 kept = beta * c[m, n]
             c[m, n] = kept

@@ -48,7 +48,7 @@ def attention(
     o = gl.subview(O, (head, 0, 0), (None, queries, headdim))
     end = gl.index(0)
     if first < queries:
-        end = gl.minimum(first + 32, keys) if causal else keys
+        end = min(first + 32, keys) if causal else keys
     with gl.parallel():
         query = gl.load(q[first : first + 32, 0:headdim], "matrix_a", checked="rows")
         maximum, norm = gl.full((32, 1), -math.inf, gl.f32), gl.zeros((32, 1), gl.f32)
@@ -119,7 +119,7 @@ def gemv_q8_0(W: gl.Array[gl.i8, Literal[3]], x: gl.Vector[gl.f32], y: gl.Vector
     gl.expand(x, 0, (blocks, 32))  # The sizes of x and y must be those of W.
     y_row = gl.expand(y, 0, (rows, 1))
     first = gl.group_id(0) * 64
-    end = gl.minimum(first + 64, rows)
+    end = min(first + 64, rows)
 
     def weight(
         b: gl.Vector[gl.i8], m: gl.index, k: gl.index, p: gl.index, m_in: gl.index, k_in: gl.index, at: gl.index
@@ -131,18 +131,16 @@ def gemv_q8_0(W: gl.Array[gl.i8, Literal[3]], x: gl.Vector[gl.f32], y: gl.Vector
     with gl.parallel():
         bytes_of = gl.fuse(W, 0, 2)
         weights = (
-            gl.tensor_layout(3, "constant")
-            .set_block_size(1, 1, 32)
-            .set_dimension(gl.maximum(rows, 1), gl.maximum(blocks, 1), 32)
+            gl.tensor_layout(3, "constant").set_block_size(1, 1, 32).set_dimension(max(rows, 1), max(blocks, 1), 32)
         )
         turned = gl.tensor_view(3, False, (1, 2, 0))
-        elements = gl.tensor_layout(2).set_dimension(gl.maximum(x.shape[0], 1), 1)
+        elements = gl.tensor_layout(2).set_dimension(max(x.shape[0], 1), 1)
         same = gl.tensor_view(2, True, (0, 1)).set_dimension(32, 2).set_stride(1, 0)
         empty = gl.zeros((32, 2), gl.f32)
-        last_pair = gl.maximum(end - 2, first)
+        last_pair = max(end - 2, first)
         for next_row in range(first, end, 2):
             gl.barrier("global")  # Of an odd number of rows the last two overlap those before, which are written first.
-            row = gl.minimum(next_row, last_pair)
+            row = min(next_row, last_pair)
             total = empty
             for block in range(blocks):
                 here = weights.slice((row, 2), (block, 1), (0, 32))

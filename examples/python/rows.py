@@ -16,21 +16,21 @@ def softmax(A: gl.Matrix[gl.f32], B: gl.Matrix[gl.f32]) -> None:
     row, length = gl.group_id(0), A.shape[1]
     with gl.parallel():
         first = gl.index(gl.subgroup_local_id())
-        maximum = gl.f32(-math.inf)
+        maximum = -math.inf
         for i in range(first, length, 32):
-            maximum = gl.maximum(maximum, A[row, i])
+            maximum = max(maximum, A[row, i])
         maximum = gl.subgroup_reduce_max(maximum)
         shift = maximum
         if maximum == -math.inf:
-            shift = gl.f32(0)
-        weight = gl.f32(0)
+            shift = 0.0
+        weight = 0.0
         for i in range(first, length, 32):
             e = gl.exp(A[row, i] - shift)
             B[row, i] = e
             weight += e
         weight = gl.subgroup_reduce_add(weight)
         if weight == 0.0:
-            weight = gl.f32(1)
+            weight = 1.0
         share = 1.0 / weight
         for i in range(first, length, 32):
             B[row, i] = B[row, i] * share
@@ -44,11 +44,11 @@ def layernorm(
     row, length = gl.group_id(0), X.shape[1]
     with gl.parallel():
         first, number = gl.index(gl.subgroup_local_id()), gl.f32(length)
-        total = gl.f32(0)
+        total = 0.0
         for i in range(first, length, 32):
             total += X[row, i]
         mean = gl.subgroup_reduce_add(total) / number
-        squares = gl.f32(0)
+        squares = 0.0
         for i in range(first, length, 32):
             distance = X[row, i] - mean
             squares += distance * distance
@@ -68,13 +68,13 @@ def cross_entropy(
     with gl.parallel():
         lane = gl.subgroup_local_id()
         first = gl.index(lane)
-        loss = gl.f32(0)
+        loss = 0.0
         if target != ignore_index:
-            maximum = gl.f32(-math.inf)
+            maximum = -math.inf
             for i in range(first, length, 32):
-                maximum = gl.maximum(maximum, A[row, i])
+                maximum = max(maximum, A[row, i])
             maximum = gl.subgroup_reduce_max(maximum)
-            total = gl.f32(0)
+            total = 0.0
             for i in range(first, length, 32):
                 total += gl.exp(A[row, i] - maximum)
             wide = gl.log(gl.subgroup_reduce_add(total))

@@ -12,7 +12,7 @@ import girih.language as gl
 def add(X: gl.Vector[gl.f32], Y: gl.Vector[gl.f32], Z: gl.Vector[gl.f32]) -> None:
     """Z = X + Y; a work-group takes 1024 elements."""
     first = gl.group_id(0) * 1024
-    for i in gl.foreach((first, gl.minimum(first + 1024, X.shape[0]))):
+    for i in gl.foreach((first, min(first + 1024, X.shape[0]))):
         Z[i] = X[i] + Y[i]
 
 
@@ -20,7 +20,7 @@ def add(X: gl.Vector[gl.f32], Y: gl.Vector[gl.f32], Z: gl.Vector[gl.f32]) -> Non
 def axpby(alpha: gl.f32, x: gl.Vector[gl.f32], beta: gl.f32, y: gl.Vector[gl.f32]) -> None:
     """Y = alpha X + beta Y, where Y is not read if beta is 0; a work-group takes 1024 elements."""
     first = gl.group_id(0) * 1024
-    count = gl.minimum(y.shape[0] - first, 1024)
+    count = min(y.shape[0] - first, 1024)
     x_part, y_part = gl.subview(x, first, count), gl.subview(y, first, count)
     if beta == 0:
         gl.axpby(alpha, x_part, gl.i8(0), y_part)
@@ -33,10 +33,10 @@ def scan_totals(X: gl.Vector[gl.f32], T: gl.Vector[gl.f32]) -> None:
     """The sum of each block of 1024 elements."""
     group = gl.group_id(0)
     first = group * 1024
-    end = gl.minimum(first + 1024, X.shape[0])
+    end = min(first + 1024, X.shape[0])
     with gl.parallel():
         lane = gl.subgroup_local_id()
-        total = gl.f32(0)
+        total = 0.0
         for i in range(first + gl.index(lane), end, 32):
             total += X[i]
         total = gl.subgroup_reduce_add(total)
@@ -48,7 +48,7 @@ def scan_totals(X: gl.Vector[gl.f32], T: gl.Vector[gl.f32]) -> None:
 def scan(X: gl.Vector[gl.f32], T: gl.Vector[gl.f32], Y: gl.Vector[gl.f32]) -> None:
     """Y[i] = X[0] + ... + X[i], with the sums of all blocks in T; each subgroup scans a block of 1024 elements."""
     blocks, next_block = T.shape[0], gl.group_id(0) * 8
-    first_block = gl.minimum(next_block, blocks)
+    first_block = min(next_block, blocks)
     parts = gl.local(8, gl.f32)
     with gl.parallel():
         lane, subgroup = gl.subgroup_local_id(), gl.index(gl.subgroup_id(0))
@@ -60,17 +60,17 @@ def scan(X: gl.Vector[gl.f32], T: gl.Vector[gl.f32], Y: gl.Vector[gl.f32]) -> No
         if lane == 0:
             parts[subgroup] = part
         gl.barrier("local")
-        carry = gl.f32(0)
+        carry = 0.0
         for k in range(8):
             carry += parts[k]
         own_block = next_block + subgroup
-        for i in range(first_block, gl.minimum(own_block, blocks)):
+        for i in range(first_block, min(own_block, blocks)):
             carry += T[i]
         first = own_block * 1024
-        end = gl.minimum(first + 1024, X.shape[0])
+        end = min(first + 1024, X.shape[0])
         for row in range(first, end, 32):
             exists = row + offset < end
-            x = X[row + offset] if exists else gl.f32(0)
+            x = X[row + offset] if exists else 0.0
             scanned = gl.subgroup_inclusive_scan_add(x)
             y = carry + scanned
             if exists:
@@ -82,7 +82,7 @@ def scan(X: gl.Vector[gl.f32], T: gl.Vector[gl.f32], Y: gl.Vector[gl.f32]) -> No
 def histogram(X: gl.Vector[gl.i32], H: gl.Vector[gl.i32], bins: gl.constant = 256) -> None:
     """H[b] += the number of elements of X that are b; counts are gathered in local memory first."""
     first = gl.group_id(0) * 4096
-    end = first + gl.minimum(X.shape[0] - first, 4096)
+    end = first + min(X.shape[0] - first, 4096)
     counts = gl.local(bins, gl.i32)
     for b in gl.foreach(bins):
         counts[b] = 0

@@ -228,12 +228,22 @@ def _check_sizes(sizes: Mapping[str, Sequence[int | str | None]], parameters: Se
 class Quick:
     """What a call with a known key does: the kernel of its variant, and what makes its arguments of those of the call.
 
-    `take` is None where they are the same. It holds as long as what the function reads from outside is the same.
+    `take` is None where they are the same. It holds as long as what the function reads from outside is the same:
+    `names` in namespaces, with the values that they had, and `cells` of closures.
     """
 
     kernel: Kernel
     take: Callable[[Sequence[Any]], Sequence[object]] | None
-    watched: tuple[Watched, ...]
+    names: tuple[tuple[Mapping[str, object], str, object], ...]
+    cells: tuple[Watched, ...]
+
+    @staticmethod
+    def of(
+        kernel: Kernel, take: Callable[[Sequence[Any]], Sequence[object]] | None, outside: Sequence[Watched]
+    ) -> Quick:
+        """What a call does as long as what is outside stays."""
+        names = tuple((w.space, w.name, w.value) for w in outside if w.space is not None)
+        return Quick(kernel, take, names, tuple(w for w in outside if w.space is None))
 
 
 def taker(

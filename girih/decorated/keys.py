@@ -32,7 +32,7 @@ def key_maker(parameters: Sequence[Declared]) -> Callable[[Sequence[object]], Ke
     variables = {p.element for _, p in arrays}
     if any(isinstance(p.element, TypeVar) and p.element not in variables for p in parameters):
         return _no_key
-    return _maker([(number, p.rank or 0, _bytes(p)) for number, p in arrays], constants)
+    return _of_numpy([(number, p.rank or 0, _bytes(p)) for number, p in arrays], constants)
 
 
 def _bytes(parameter: Declared) -> int:
@@ -45,38 +45,53 @@ def _no_key(arguments: Sequence[object]) -> None:
     return None
 
 
-def _maker(arrays: list[tuple[int, int, int]], constants: list[int]) -> Callable[[Sequence[object]], Key | None]:
-    ndarray = np.ndarray
+def _of_numpy(arrays: list[tuple[int, int, int]], constants: list[int]) -> Callable[[Sequence[object]], Key | None]:
+    """The function for arrays of NumPy, written out argument by argument, so that nothing loops.
+
+    It gives arguments with other arrays, and with constants that are not plain, to `_of_others`.
+    """
+    numbers = [number for number, _, _ in arrays]
+    others = [f"a[{n}].__class__ is not ndarray" for n in numbers]
+    others += [f"a[{n}].__class__ not in plain" for n in constants]
+    lines = [f"if {' or '.join(others)}: return others(a)"] if others else []
+    parts: list[str] = []
+    for number, rank, size in arrays:
+        lines.append(f"s{number} = a[{number}].strides")
+        if not size:
+            lines.append(f"d{number} = a[{number}].dtype; z{number} = d{number}.itemsize")
+            parts.append(f"d{number}.num")
+        bytes_ = size or f"z{number}"
+        unit = {0: "s{n} == ()", 1: "s{n} == ({z},)", 2: "s{n}[1] == {z} <= s{n}[0]"}
+        condition = unit.get(rank, "a[{n}].flags.c_contiguous").format(n=number, z=bytes_)
+        parts.append(f"{condition} or s{number}")
+    parts += [part for n in constants for part in (f"a[{n}].__class__", f"a[{n}]")]
+    lines.append(f"return ({', '.join(parts)}{',' if parts else ''})")
+    body = "\n".join(f"        {line}" for line in lines)
+    made: dict[str, Any] = {"ndarray": np.ndarray, "plain": _PLAIN, "others": _of_others(arrays, constants)}
+    exec(f"def key(a):\n    try:\n{body}\n    except LookupError:\n        return None", made)
+    key: Callable[[Sequence[object]], Key | None] = made["key"]
+    return key
+
+
+def _of_others(arrays: list[tuple[int, int, int]], constants: list[int]) -> Callable[[Sequence[object]], Key | None]:
+    """The function for arrays of any library."""
 
     def key(arguments: Sequence[object]) -> Key | None:
         found: list[object] = []
-        for number, rank, size in arrays:
+        for number, _, _ in arrays:
             array: Any = arguments[number]
-            if array.__class__ is not ndarray:
-                described = _described(array)
-                if described is None:
-                    return None
-                found.append(described)
+            if array.__class__ is np.ndarray:
+                found += array.dtype.num, array.strides
                 continue
-            if not size:
-                dtype = array.dtype
-                size = dtype.itemsize
-                found.append(dtype.num)
-            strides = array.strides
-            if len(strides) != rank:
+            described = _described(array)
+            if described is None:
                 return None
-            if rank == 2:
-                found.append(strides[1] == size <= strides[0] or strides)
-            elif rank < 2:
-                found.append(strides == (size,) or strides)
-            else:
-                found.append(array.flags.c_contiguous or strides)
+            found.append(described)
         for number in constants:
-            value = arguments[number]
-            kind = value.__class__
+            kind = arguments[number].__class__
             if kind not in _PLAIN:
                 return None
-            found += kind, value
+            found += kind, arguments[number]
         return tuple(found)
 
     return key

@@ -7,6 +7,7 @@ takes the one that there is. What takes long is done once: later calls with such
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import FunctionType, MappingProxyType
@@ -17,7 +18,7 @@ from girih.decorated.definition import DecoratedFunction, Quick, taker
 from girih.decorated.keys import Key
 from girih.decorated.results import Rule, allocated, element_of, shape_of
 from girih.decorated.variants import Variant, Variants
-from girih.diagnostics import KernelError, LaunchError
+from girih.diagnostics import CompileError, KernelError, LaunchError
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -153,26 +154,36 @@ class PythonKernel:
         function that is in error or that the target refuses, `LaunchError` for wrong arguments, before anything runs,
         and `KernelError` for what was found while it ran.
         """
-        if named or len(arguments) != self._count:
-            arguments = self._definition.in_order(arguments, named)
-        key = self._key(arguments)
-        quick = None if key is None else self._quick.get(key)
-        if quick is None:
-            self._call(arguments, key)
-            return
-        for watched in quick.watched:
-            if not watched.same:
+        try:
+            if named or len(arguments) != self._count:
+                arguments = self._definition.in_order(arguments, named)
+            key = self._key(arguments)
+            quick = None if key is None else self._quick.get(key)
+            if quick is None:
                 self._call(arguments, key)
                 return
-        try:
-            if quick.take is None:
-                quick.kernel(*arguments)
-            else:
-                quick.kernel(*quick.take(arguments))
-        except LaunchError:
-            self._call(arguments, key, refused=quick.kernel)
-        except KernelError as error:
-            raise self._told(error, arguments) from None
+            for space, name, value in quick.names:
+                if space.get(name) is not value:
+                    self._call(arguments, key)
+                    return
+            for watched in quick.cells:
+                if not watched.same:
+                    self._call(arguments, key)
+                    return
+            try:
+                if quick.take is None:
+                    quick.kernel(*arguments)
+                else:
+                    quick.kernel(*quick.take(arguments))
+            except LaunchError:
+                self._call(arguments, key, refused=quick.kernel)
+            except KernelError as error:
+                raise self._told(error, arguments) from None
+        except (CompileError, LaunchError, KernelError) as error:
+            # What is wrong is in the user's lines, which the message shows, not in those that found it.
+            if os.environ.get("GIRIH_TRACEBACK"):
+                raise
+            raise error.with_traceback(None) from None
 
     def _call(self, arguments: Sequence[object], key: Key | None, refused: Kernel | None = None) -> None:
         """Launch the variant for arguments that were looked at; one that `refused` is asked again for its reasons."""
@@ -202,7 +213,7 @@ class PythonKernel:
         if self._grid is not None:
             kernel = kernel[self._grid]
         take = taker(self._definition.runtime, self._count, found.turned)
-        return Quick(kernel, take, self._definition.watched())
+        return Quick.of(kernel, take, self._definition.watched())
 
     def _ready(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[Kernel, Sequence[object]]:
         """The kernel of the variant for the arguments of a call, and its own arguments."""

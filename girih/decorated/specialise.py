@@ -116,6 +116,15 @@ def _axes(fact: Facts | None) -> Axes | None:
             return None
 
 
+class _PythonPlace(ArgumentPlace):
+    """The place of an argument of a kernel in Python, whose parameters are named without `%`."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"argument {self.position}, {self.name}"
+
+
 class _Arguments:
     """The arguments of one call, looked at one after the other."""
 
@@ -123,7 +132,9 @@ class _Arguments:
         self.report = report
         self.promises = promises
         self.constants: dict[str, object] = {}
-        self.places = {p.name: ArgumentPlace(p.name, k + 1, p.span, "C") for k, p in enumerate(parameters)}
+        self.places: dict[str, ArgumentPlace] = {
+            p.name: _PythonPlace(p.name, k + 1, p.span, "C") for k, p in enumerate(parameters)
+        }
         self.parameters = parameters
         self.arrays: dict[str, list[Looked]] = {}
         self.variables: dict[TypeVar, tuple[str, str]] = {}
@@ -149,6 +160,11 @@ class _Arguments:
         for place, value in given:
             if value is None:
                 continue
+            if isinstance(value, list | tuple | str | bool | int | float | complex | np.generic):
+                message = f"{annotation(parameter)} takes an array; got {_kind(value)}"
+                hint = "pass an array of NumPy, torch, CuPy or JAX, or an object with the buffer protocol or DLPack"
+                self.report.add("bind.type", place, message, hint)
+                continue
             array = seen(value, place, self.report)
             if array is not None and self._has_rank(parameter, place, array):
                 found.append((place, array))
@@ -162,7 +178,7 @@ class _Arguments:
         if value is None:
             return []
         if not isinstance(value, list | tuple):
-            message = f"{shown(parameter)} takes a list of arrays; got {_kind(value)}"
+            message = f"{annotation(parameter)} takes a list of arrays; got {_kind(value)}"
             self.report.add("bind.type", place, message, f"pass [{parameter.name}], or a girih.Group")
             return []
         return [(place.member(number), member) for number, member in enumerate(value)]
@@ -171,7 +187,7 @@ class _Arguments:
         wanted, given = parameter.rank or 0, len(array.shape)
         if wanted == given:
             return True
-        message = f"{shown(parameter)} takes an array with {plural(wanted, 'axis', 'axes')}; got {_article(array)}"
+        message = f"{annotation(parameter)} takes an array with {plural(wanted, 'axis', 'axes')}; got {_article(array)}"
         self.report.add("bind.order", place, message, _rank_hint(place.name, array.shape, wanted))
         return False
 
@@ -187,7 +203,7 @@ class _Arguments:
         elif wanted is None and element is None:
             self._refuse_dtype(place, array)
         elif wanted is not None and element != _in_memory(wanted):
-            message = f"{shown(parameter)} takes elements of {_dtype(wanted)}; got {_article(array)}"
+            message = f"{annotation(parameter)} takes elements of {_dtype(wanted)}; got {_article(array)}"
             self.report.add("bind.dtype", place, message, _dtype_hint(place.name, wanted, array))
 
     def _decide(self, variable: TypeVar, place: ArgumentPlace, array: SeenArray, element: str | None) -> None:
@@ -268,7 +284,9 @@ class _Arguments:
             value = value.array
         if not isinstance(value, BoundTensorMap):
             hint = "girih.addressing.TensorMap.tiled(...).bind(array) makes one"
-            self.report.add("bind.map", place, f"{shown(parameter)} takes a bound tensor map; got {_kind(value)}", hint)
+            self.report.add(
+                "bind.map", place, f"{annotation(parameter)} takes a bound tensor map; got {_kind(value)}", hint
+            )
             return None
         element = self._element(parameter, None)
         return None if element is None else TensorMapFacts(element, parameter.rank or 0, parameter.mode)
@@ -381,24 +399,29 @@ _RANKS = {0: "Scalar", 1: "Vector", 2: "Matrix"}
 
 def shown(parameter: Declared) -> str:
     """A parameter with its annotation, as the function has it: `X: gl.Matrix[gl.f32]`."""
+    return f"{parameter.name}: {annotation(parameter)}"
+
+
+def annotation(parameter: Declared) -> str:
+    """The annotation of a parameter: `gl.Matrix[gl.f32]`."""
     element = parameter.element
-    name = element.__name__ if isinstance(element, TypeVar) else f"gl.{'bool_' if element == 'bool' else element}"
-    if element is None and parameter.kind == "array":
-        return f"{parameter.name}: gl.{_RANKS.get(parameter.rank or 0, 'Array')}"
     rank = parameter.rank or 0
+    name = element.__name__ if isinstance(element, TypeVar) else f"gl.{'bool_' if element == 'bool' else element}"
     array = f"gl.{_RANKS[rank]}[{name}]" if rank in _RANKS else f"gl.Array[{name}, Literal[{rank}]]"
+    if element is None:
+        array = f"gl.{_RANKS.get(rank, 'Array')}"
     match parameter.kind:
         case "array":
-            return f"{parameter.name}: {array}"
+            return array
         case "group":
-            return f"{parameter.name}: gl.Group[{array}]"
+            return f"gl.Group[{array}]"
         case "tensor_map":
             kind = "Im2colMap" if parameter.mode == "im2col" else "TensorMap"
-            return f"{parameter.name}: gl.{kind}[{name}, Literal[{rank}]]"
+            return f"gl.{kind}[{name}, Literal[{rank}]]"
         case "constant":
-            return f"{parameter.name}: gl.constant"
+            return "gl.constant"
         case _:
-            return f"{parameter.name}: {name}"
+            return name
 
 
 def _dtype(element: str) -> str:
@@ -408,7 +431,7 @@ def _dtype(element: str) -> str:
 
 
 def _article(array: SeenArray) -> str:
-    return f"{'an' if array.dtype[0] in 'aeiou' else 'a'} {array}"
+    return f"{'an' if array.dtype[0] in 'aeio' else 'a'} {array}"
 
 
 def _kind(value: object) -> str:

@@ -1,0 +1,144 @@
+"""What is wrong with a call of a kernel in Python is said with the parameter's annotation, and with what to do."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+import girih
+import girih.language as gl
+
+E = TypeVar("E", gl.f32, gl.f64)
+F = np.float32
+
+
+@girih.kernel
+def mix(a: gl.f32, X: gl.Matrix[gl.f32], Y: gl.Matrix[E], Z: gl.Matrix[E], n: gl.constant = 1) -> None:
+    for i, j in gl.foreach(X.shape[0], X.shape[1]):
+        Z[i, j] = Y[i, j] * n
+
+
+@girih.kernel
+def gather(G: gl.Group[gl.Vector[gl.f32]], Y: gl.Vector[gl.f32]) -> None:
+    for i in gl.foreach(Y.shape[0]):
+        Y[i] = G[i][0]
+
+
+class OnDevice:
+    """An array that says that it is on the second CUDA device."""
+
+    shape, dtype, strides = (2, 3), np.dtype(F), (12, 4)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 1
+
+    def __dlpack__(self, **given: Any) -> None:
+        raise BufferError
+
+
+A = np.zeros((2, 3), F)
+READ_ONLY = A.copy()
+READ_ONLY.flags.writeable = False
+
+WRONG: dict[str, tuple[tuple[object, ...], dict[str, object], str, str, str]] = {
+    "missing": ((1, A, A), {}, "bind.arguments", "there is no argument for Z: gl.Matrix[E]", "the kernel is mix("),
+    "several": ((1, A, A, A, 1, 2), {}, "bind.count", "the kernel takes 5 arguments, got 6", "the kernel is mix("),
+    "misspelled": ((1, A, A, A), {"m": 2}, "bind.arguments", "no parameter 'm'", "the kernel is mix("),
+    "twice": ((1, A, A, A), {"X": A}, "bind.arguments", "X is given twice: by position, as argument 2", ""),
+    "grid": ((1, A, A, A), {"grid": 1}, "bind.arguments", "no parameter 'grid'", "kernel[grid](...)"),
+    "option": ((1, A, A, A), {"races": False}, "bind.arguments", "no parameter 'races'", "kernel.options(races=...)"),
+    "dtype": ((1, A.astype(float), A, A), {}, "bind.dtype",
+              "argument 2, X: gl.Matrix[gl.f32] takes elements of np.float32; got a float64 array of shape (2, 3)",
+              "allocate it with dtype=np.float32"),
+    "unsigned": ((1, A, A.astype("u4"), A), {}, "bind.dtype", "no element type is uint32", "Y.view(np.int32)"),
+    "other type": ((1, A, A, A.astype(float)), {}, "bind.dtype", "argument 4, Z: E is f32 as of Y; got a float64", ""),
+    "constrained": ((1, A, A.astype(np.int32), A), {}, "bind.dtype", "E is one of f32, f64; got an int32", ""),
+    "swapped": ((1, A.astype(">f4"), A, A), {}, "bind.dtype", "got a >f4 array", "byte order of this machine"),
+    "rank": ((1, A[0], A, A), {}, "bind.order", "takes an array with 2 axes; got a float32 array of shape (3,)",
+             "pass X[None]"),
+    "list": ((1, [[1]], A, A), {}, "bind.type", "X: gl.Matrix[gl.f32] takes an array; got a value of list",
+             "pass an array of NumPy"),
+    "object": ((1, object(), A, A), {}, "bind.type", "takes an array; got object", "pass a NumPy array"),
+    "backwards": ((1, A[::-1], A, A), {}, "bind.layout", "axis 0 runs backwards", "a kernel uses memory as it is"),
+    "broadcast": ((1, A, A, np.broadcast_to(A[0], (2, 3))), {}, "bind.layout", "axis 0 has stride 0", "allocate"),
+    "overlap": ((1, np.lib.stride_tricks.as_strided(A, (2, 3), (8, 4)), A, A), {}, "bind.layout",
+                "elements along axis 1, of size 3, reach into the next of axis 0", "allocate"),
+    "read only": ((1, A, A, READ_ONLY), {}, "bind.read_only", "the kernel writes to it", "may be changed"),
+    "scalar": (("one", A, A, A), {}, "bind.type", "takes a real number; got str", "pass a Python number"),
+    "constant": ((1, A, A, A, A), {}, "bind.type", "a constant is a number", "a parameter with its own type"),
+    "devices": ((1, OnDevice(), A, A), {}, "bind.device", "Y: it is on the host, and X is on cuda:1",
+                "target='cuda:1'"),
+    "nothing known": ((1, A, None, None), {}, "bind.dtype", "no argument says what E is", "in place of None"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_is_refused_with_what_to_do(name: str) -> None:
+    arguments, named, code, message, hint = WRONG[name]
+    kernel = girih.kernel(mix.function)
+    for attempt in range(2):
+        with pytest.raises(girih.LaunchError) as caught:
+            kernel(*arguments, **named)
+        found = caught.value.diagnostics[0]
+        assert found.code == code
+        assert message in found.message
+        assert hint in (found.hint or "")
+        assert found.span.source.name == __file__
+        if not attempt:
+            kernel(1, A.copy(), A, A.copy())  # A variant that is there changes nothing.
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(girih.LaunchError) as caught:
+        mix(1, A.astype(float), A[::-1], A, object())
+    assert [found.code for found in caught.value.diagnostics] == ["bind.dtype", "bind.layout", "bind.type"]
+
+
+def test_groups_are_lists_in_one_order() -> None:
+    Y = np.zeros(2, F)
+    gather([np.full(3, 5, F), np.full(4, 6, F)], Y)
+    assert list(Y) == [5, 6]
+    gather([np.full(6, 7, F)[::2], np.full(4, 8, F)], Y)
+    assert list(Y) == [7, 8]
+    with pytest.raises(girih.LaunchError, match=r"gl\.Group\[gl\.Vector\[gl\.f32\]\] takes a list of arrays"):
+        gather(Y, Y)
+    with pytest.raises(girih.LaunchError, match=r"G\[1\].*takes elements of np\.float32"):
+        gather([Y, Y.astype(int)], Y)
+
+
+def test_a_traceback_shows_the_users_lines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for asked in (None, "1"):
+        if asked:
+            monkeypatch.setenv("GIRIH_TRACEBACK", asked)
+        with pytest.raises(girih.LaunchError) as caught:
+            mix(1, A.astype(float), A, A)
+        files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+        inside = [file for file in files if "/girih/" in file.replace("\\", "/")]
+        assert files[0] == __file__
+        assert (len(inside) > 3) if asked else (len(inside) == 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"targets": {}}, TypeError, "no option 'targets'; did you mean 'target'?"),
+        ({"hopper": 3}, TypeError, "hopper takes a mapping from hints to values"),
+        ({"target": "gpu9"}, ValueError, "gpu9"),
+        ({"out": "n"}, ValueError, "out names 'n', which is n: gl.constant"),
+        ({"out": {"Z": "W"}}, ValueError, "the shape of Z is not said"),
+        ({"out": {"Z": lambda Q: Q.shape}}, ValueError, "asks for Q, but the arguments are a, X, Y, n"),
+        ({"definitions": {"k": 1}}, ValueError, "mix has no constant 'k'"),
+        ({"sizes": {"W": (1,)}}, ValueError, "sizes names 'W'; the arrays of mix are X, Y, Z"),
+        ({"sizes": {"X": (1,)}}, ValueError, "X has 2 axes, but sizes has 1 entries for it"),
+        ({"sizes": {"X": (None, "k")}}, ValueError, "sizes names the constant 'k'; those of mix are n"),
+    ],
+)
+def test_wrong_options_of_the_decorator_are_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error) as caught:
+        girih.kernel(**options)(mix.function)
+    assert message in str(caught.value)
