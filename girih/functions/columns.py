@@ -177,19 +177,22 @@ def column_text(problem: FunctionCall, name: str, taken: AxisOfOperand, **option
     """The kernel of a text that there is for columns, and for columns side by side."""
     element = taken.operand.element
     if taken.is_across:
-        side_by_side = lanes(problem.target, taken.view.shape[2])
         found = array_kernel(name, name, problem.target, type=element, accumulator=accumulator(element),
-                             lanes=side_by_side, columns=columns_together(taken.view))  # fmt: skip
+                             **side_by_side(problem.target, taken.view))  # fmt: skip
     else:
         length = None if is_cpu(problem.target) else taken.view.shape[-1]
         found = library_kernel(getattr(kernels, name), problem.target, type=element, length=length, **options)
     return settled(found, problem.library)
 
 
-def columns_together(view: AxisView) -> int:
-    """The columns side by side that a work-group takes: fewer of long ones, which it reads more than once."""
+def side_by_side(target: str | None, view: AxisView) -> dict[str, int]:
+    """The definitions of kernels for columns side by side: how many a work-group takes, and its work-items.
+
+    It takes fewer of long ones, which it reads more than once: their elements stay in a cache.
+    """
     length = view.shape[1]
-    return 32 if length > 8192 else 64 if length > 1024 else 128
+    columns = 32 if length > 8192 else 64 if length > 1024 else 128
+    return {"columns": columns, "lanes": lanes(target, min(columns, view.shape[2]))}
 
 
 def _build_softmax(problem: FunctionCall) -> CallPlan:

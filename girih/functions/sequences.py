@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from girih import kernels
-from girih.functions.columns import AxisOfOperand, Columns, columns_together, plan_along
+from girih.functions.columns import AxisOfOperand, Columns, plan_along, side_by_side
 from girih.functions.layouts import AxisView, elements, split
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray
-from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
+from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled
 
 INTEGERS = ("i8", "i16", "i32", "i64")
 ORDERED = (*INTEGERS, "f16", "bf16", "f32", "f64")
@@ -61,8 +61,7 @@ def _build_scan(problem: FunctionCall) -> CallPlan:
             return _long(problem, taken)
         options: dict[str, Any] = {"type": element, "accumulator": sums}
         if taken.is_across:
-            side_by_side = lanes(problem.target, taken.view.shape[-1])
-            options |= {"lanes": side_by_side, "columns": columns_together(taken.view)}
+            options |= side_by_side(problem.target, taken.view)
         name = "scan_across" if taken.is_across else "scan_columns"
         kernel = settled(array_kernel("scan", name, problem.target, **options), library)
         return lambda arrays, a, b: kernel(a, b)
