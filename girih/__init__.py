@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     )
     from girih.exploration import Exploration, explore
     from girih.interpreter.machine.choices import Choices
+    from girih.notebook import Shell
     from girih.program import check, parse
     from girih.runtime.cache import CacheWarning
     from girih.runtime.spirv.buffer import Buffer
@@ -114,6 +115,13 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Shell) -> None:
+    """What IPython calls for `%load_ext girih`: the cell magic `%%girih` is registered."""
+    from girih.notebook import register
+
+    register(shell)
 
 
 def __dir__() -> list[str]:

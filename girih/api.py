@@ -31,6 +31,7 @@ from girih.runtime.device import (
     SizedExecutor,
 )
 from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
+from girih.shown import ShownKernel, ShownProgram
 from girih.source import Source
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagno
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Program(Mapping[str, "Kernel"]):
+class Program(ShownProgram, Mapping[str, "Kernel"]):
     """The kernels of a text: a mapping from names, with or without `@`, to values of `Kernel`.
 
     `ir` is the module of the text's functions, as `girih.parse` gives it, in the order that it was loaded in;
@@ -248,7 +249,7 @@ class ShaderProgram(Program):
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(ShownKernel):
     """A kernel, to be launched as `kernel(arguments)` on its own grid, or as `kernel[grid](arguments)` on another.
 
     Arguments are given by position or by name, as in Python: `kernel[grid](1.0, A=a, B=b)`. The grid of its own is what
@@ -350,8 +351,7 @@ class Kernel:
         numbers of finished and of all work-groups. Vulkan has `timeout`, in seconds, and `repeat`, how often the device
         executes the launch on the same memory: `kernel.executor.times` are the seconds of each. CUDA has `synchronous`:
         launches on arrays of the device are waited for, and findings raised at once. None is the default; options that
-        are not named stay as they are. Raises `TypeError` for an option that the target lacks and
-        for a value of another type, and `ValueError` for a value out of range.
+        are not named stay. Raises `TypeError` for options and types that are wrong, `ValueError` for values.
         """
         chosen = launch_options(self.resolved.row, {**self._options, **options})
         return replace(self, executor=self.executor.with_options(chosen), _options=chosen)

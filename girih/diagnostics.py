@@ -61,6 +61,9 @@ class Diagnostic:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return _markup(self.render())
+
     def to_json(self) -> dict[str, object]:
         """The diagnostic as plain values; lines and columns are 1-based, columns count code points."""
         return {
@@ -71,6 +74,12 @@ class Diagnostic:
             "labels": [{**_place(span), "text": text} for span, text in self.labels],
             "hint": self.hint,
         }
+
+
+def _markup(rendered: str) -> str:
+    from girih.markup import report
+
+    return report(rendered)
 
 
 def _place(span: Span) -> dict[str, object]:
@@ -247,6 +256,9 @@ class Finding:
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return _markup(self.render())
 
     def to_json(self) -> dict[str, object]:
         """The finding as plain values; lines and columns are 1-based, columns count code points."""

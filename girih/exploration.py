@@ -21,6 +21,7 @@ from girih.interpreter.executor import InterpreterExecutor
 from girih.interpreter.machine.choices import Choices
 from girih.interpreter.machine.latitudes import LATITUDES, OPEN, ORDER, SUBGROUP_SIZE
 from girih.lazy_dataclass import dataclass
+from girih.markup import line, table
 from girih.runtime.spirv.buffer import Buffer
 from girih.runtime.targets import resolve
 
@@ -82,6 +83,10 @@ class Exploration:
     def determined(self) -> bool:
         """Whether no choice that was tried gives other results, or finds anything."""
         return not self.failed and not any(one.changed for one in self.buffers.values())
+
+    def _repr_html_(self) -> str:
+        shown = table(("array", "verdict"), [(_shown(one.key), one.verdict) for one in self.buffers.values()])
+        return shown + "".join(line(f"something is found with {choices!r}") for choices in self.failed[:1])
 
     def __str__(self) -> str:
         lines = [f"{_shown(one.key)}: {one.verdict}" for one in self.buffers.values()]

@@ -52,7 +52,8 @@ EVERYWHERE = "lazy_dataclass"
 
 ROOMS = {
     "source": Room(),
-    "diagnostics": Room(("source",)),
+    "markup": Room(),
+    "diagnostics": Room(("source", "markup")),
     "recursion": Room(),
     EVERYWHERE: Room(),
     "environment": Room(("diagnostics",)),
@@ -110,6 +111,8 @@ ROOMS = {
     "front.python": Room(),
     "front": Room(),
     "program": Room((*LANGUAGE, "analysis", "front")),
+    "shown": Room(("markup",)),
+    "highlighting": Room((*LANGUAGE, "front"), ("pygments",)),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),
@@ -312,10 +315,14 @@ ROOMS = {
         ARRAYS,
     ),
     "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
-    "api": Room((*WORDS, "environment", "ir", "program", "front", "addressing", "arguments", "interpreter", "runtime")),
+    "api": Room(
+        (*WORDS, "shown", "environment", "ir", "program", "front", "addressing", "arguments", "interpreter", "runtime")
+    ),
+    "notebook": Room(("diagnostics", "api")),
     "decorated": Room(
         (
             *WORDS,
+            "markup",
             "ir",
             "language",
             "front.python",
@@ -327,7 +334,7 @@ ROOMS = {
         ),
         ARRAYS,
     ),
-    "exploration": Room(("diagnostics", "api", "interpreter", "runtime"), ARRAYS),
+    "exploration": Room(("diagnostics", "markup", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
     "functions": Room((*WORDS, "ir", "arguments", "api", "kernels"), ARRAYS),
     # Kernels as operators of other libraries, which nothing else imports.

@@ -16,8 +16,8 @@ from pygments.token import Token
 
 from docs._ext.colours import Dark, Light
 from docs._ext.docstrings import restructured
-from docs._ext.lexer import GirihLexer
 from docs._ext.pages import KINDS, navigation_below, pages_in_order, prepared, released, short_title, unreleased
+from girih.highlighting.lexer import GirihLexer
 from tests.test_readme import Block, blocks_of, commands_of
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,7 +3,7 @@
 - `<a id="gemm.k"></a>` is a place that links lead to, and a link to a place that does not exist is an error;
 - a picture leads to itself in full size;
 - a page's Markdown is prepared by pages.py, docstrings, which are Markdown too, are translated by docstrings.py;
-- the tensor language has colours, from lexer.py.
+- the tensor language has colours, from girih.highlighting.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pygments.lexers.special import TextLexer
 from sphinx import addnodes
 
 from docs._ext.docstrings import restructured
-from docs._ext.lexer import GirihLexer
 from docs._ext.pages import prepared
+from girih.highlighting.lexer import GirihLexer
 
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 

@@ -19,6 +19,7 @@ from girih.decorated.keys import Key
 from girih.decorated.results import Rule, allocated, element_of, shape_of
 from girih.decorated.variants import Variant, Variants
 from girih.diagnostics import CompileError, KernelError, LaunchError
+from girih.markup import folded, line
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -102,6 +103,12 @@ class PythonKernel:
         options = ", ".join(f"{name}={value!r}" for name, value in self._options.items())
         target = f" for {self.target}" if self.target else ""
         return f"<girih kernel {self.signature}{target}{grid}{f' with {options}' if options else ''}>"
+
+    def _repr_html_(self) -> str:
+        variants = "".join(folded(repr(one)[1:-1], one.text) for one in self.variants.values())
+        text = self._definition.source.text
+        shown = text.source.text[text.whole.start : text.body.end]
+        return line(repr(self)[1:-1]) + folded("function", shown) + variants
 
     # --- other kernels ---------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from weakref import WeakSet
 from girih.diagnostics import warn_user
 from girih.front.python.facts import Specialisation
 from girih.lazy_dataclass import dataclass
+from girih.markup import folded, line
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -96,6 +97,9 @@ class Variant:
         if form in self.kernel.resolved.row.emits:
             return self.kernel
         return compile_module(Module((self.kernel.ir,)), target)[self.kernel.name]
+
+    def _repr_html_(self) -> str:
+        return line(repr(self)[1:-1]) + folded("program", self.text)
 
     def __repr__(self) -> str:
         return f"<variant {self.kernel.signature} on {self.key.target}>"

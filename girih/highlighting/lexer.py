@@ -1,16 +1,15 @@
-"""The tensor language for Pygments, coloured by editors/girih.tmLanguage.json, so that pages and editors agree."""
+"""The tensor language for Pygments, from the grammar that editors read, so that pages and editors agree."""
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pygments.lexer import RegexLexer
 from pygments.token import Token
 
-GRAMMAR = Path(__file__).resolve().parent.parent.parent / "editors" / "girih.tmLanguage.json"
+from girih.highlighting.grammar import patterns
+from girih.ops.tile import TILE_LANGUAGE
 
 COLOURS = {
     "comment": Token.Comment.Single,
@@ -36,13 +35,18 @@ def _token(scope: str) -> Any:
 
 
 class GirihLexer(RegexLexer):
-    """The lexer of the tensor language; text that the grammar does not know is plain."""
+    """The lexer of the tensor language; text that the grammar does not know is plain.
+
+    Pygments finds it by the aliases `girih` and `tl`, and by the ending `.tl` of files.
+    """
 
     name = "Girih"
+    aliases: ClassVar[Any] = ["girih", "tl"]
+    filenames: ClassVar[Any] = ["*.tl"]
     flags = re.MULTILINE
     tokens: ClassVar[Any] = {
         "root": [
-            *((p["match"], _token(p["name"])) for p in json.loads(GRAMMAR.read_text(encoding="utf-8"))["patterns"]),
+            *((expression, _token(scope)) for scope, expression in patterns(TILE_LANGUAGE)),
             (r"\s+", Token.Text.Whitespace),
             (r".", Token.Text),
         ]
