@@ -57,6 +57,18 @@ Effect = tuple[frozenset[str], frozenset[str]]
 NOTHING: frozenset[str] = frozenset()
 
 
+def continues(node: ast.stmt) -> bool:
+    """Whether a `continue` of the loop around a statement stands in it."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, ast.Continue):
+            return True
+        if not isinstance(found, ast.For | ast.While | ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            stack.extend(ast.iter_child_nodes(found))
+    return False
+
+
 class NameLiveness:
     """The names that are read after each statement of a body, by the statement. Its time is linear in the body."""
 
@@ -69,15 +81,20 @@ class NameLiveness:
         self._always = read(nested) | {RESULT}
         self._every = read(body) | assigned(body)
         self._effects: dict[ast.stmt, Effect] = {}
+        self._loop_end = NOTHING
         self._block(body, self._always)
 
     def _block(self, body: Sequence[ast.stmt], after: frozenset[str]) -> None:
         """Note what is live after each of some statements, behind which `after` is."""
         for statement in reversed(body):
+            if isinstance(statement, ast.Continue):
+                after = self._loop_end
             self.after[statement] = after
             self._inside(statement, after)
             reads, sets = self._effect(statement)
             after = reads | (after - sets) | self._always
+            if continues(statement):
+                after |= self._loop_end
 
     def _inside(self, statement: ast.stmt, after: frozenset[str]) -> None:
         match statement:
@@ -92,7 +109,9 @@ class NameLiveness:
                 reads, sets = self._effect_of(body)
                 begin = (reads | (at_end - sets)) - targets
                 self.before[statement] = begin
-                self._block(body, at_end | begin)
+                outer, self._loop_end = self._loop_end, at_end | begin | self._always
+                self._block(body, self._loop_end)
+                self._loop_end = outer
             case ast.With(body=body):
                 self._block(body, after)
 
@@ -100,6 +119,9 @@ class NameLiveness:
         reads, sets = NOTHING, NOTHING
         for statement in reversed(body):
             first, set_here = self._effect(statement)
+            if continues(statement):
+                # What follows is not set on every way.
+                set_here, sets = NOTHING, NOTHING
             reads, sets = first | (reads - set_here), sets | set_here
         return reads, sets
 

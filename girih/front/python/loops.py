@@ -108,13 +108,15 @@ class Loops(Branches):
             if len(self.diagnostics) > before:
                 raise PythonFault(None)
 
-    def in_loop(self, body: Sequence[ast.stmt]) -> None:
-        """The statements of a loop or region, where no `return` stands."""
-        may, self.scope.may_return = self.scope.may_return, False
+    def in_loop(self, body: Sequence[ast.stmt], *, iterates: bool = True) -> None:
+        """The statements of a loop or region, where no `return` stands, and in a region no `continue`."""
+        may, end = self.scope.may_return, self.scope.loop_end
+        self.scope.may_return = False
+        self.scope.loop_end = self.scope.live.after.get(body[-1], frozenset()) if iterates else None
         try:
             self.block(body)
         finally:
-            self.scope.may_return = may
+            self.scope.may_return, self.scope.loop_end = may, end
 
     # --- over a range ----------------------------------------------------------------------
 
@@ -390,7 +392,7 @@ class Loops(Branches):
                 for name in assigned(node.body) & set(before):
                     self.scope.names[name] = self._unordered(name, before[name])
             self.scope.names.update(names)
-            self.in_loop(node.body)
+            self.in_loop(node.body, iterates=mnemonic != "parallel")
         last = node.iter if isinstance(node, ast.For) else node.items[0].context_expr
         head = Span(body.source, self.span(node).start, self.span(last).end)
         self.add(mnemonic, span=head, body=builder.region(body), **fields)

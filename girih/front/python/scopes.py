@@ -25,6 +25,8 @@ class FunctionScope:
         parameters = {a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
         self.own = assigned(body) | parameters
         self.live = NameLiveness(body)
+        self.loop_end: frozenset[str] | None = None
+        """The names that are read after an iteration of the innermost loop; None where no `continue` may stand."""
         self.may_return = True
         """Whether `return` may stand here: not in a loop or region."""
 

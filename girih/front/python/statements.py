@@ -10,7 +10,7 @@ from girih.front.python.branches import place_of
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import scalar_type
 from girih.front.python.emission import MOST_DIAGNOSTICS, described
-from girih.front.python.liveness import RESULT, assigned
+from girih.front.python.liveness import RESULT, assigned, continues
 from girih.front.python.loops import Loops
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime, Unset
 from girih.front.python.scopes import LocalFunction
@@ -31,7 +31,6 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.AsyncFor: ("`async for`", "write `for`"),
     ast.AsyncWith: ("`async with`", "write with gl.parallel():"),
     ast.Break: ("`break`", "put what follows into an `if`, or bound the range"),
-    ast.Continue: ("`continue`", "put what follows into an `if`"),
     ast.Delete: ("`del`", "names end with their function"),
     ast.Global: ("`global`", "pass what the kernel reads, and store what it computes"),
     ast.Nonlocal: ("`nonlocal`", "return the value"),
@@ -75,8 +74,11 @@ class Statements(Loops):
         if isinstance(statement, ast.Return):
             self._return(statement)
             return True
-        if isinstance(statement, ast.If) and returns(statement):
-            return self._returning_branch(statement, following)
+        if isinstance(statement, ast.Continue):
+            self._continue(statement)
+            return True
+        if isinstance(statement, ast.If) and (returns(statement) or continues(statement)):
+            return self._leaving_branch(statement, following)
         method: Callable[[ast.stmt], None] | None = getattr(self, f"_on_{type(statement).__name__.lower()}", None)
         if method is None:
             what, instead = REFUSED_STATEMENTS.get(type(statement), (f"`{type(statement).__name__}`", ""))
@@ -257,19 +259,27 @@ class Statements(Loops):
         )
         self.branch(held.value, (lambda: self.block(body), lambda: self.block(orelse)), places, joined, head, at)
 
-    def _returning_branch(self, node: ast.If, following: Sequence[ast.stmt]) -> bool:
-        """An `if` in which a `return` stands: the statements behind it belong to the way that goes on."""
-        if not self.scope.may_return:
-            place = next(n for n in ast.walk(node) if isinstance(n, ast.Return))
-            self._return(place)
+    def _leaving_branch(self, node: ast.If, following: Sequence[ast.stmt]) -> bool:
+        """An `if` in which a `return` or `continue` stands: what is behind it belongs to the way that goes on."""
+        word = "return" if returns(node) else "continue"
+        if word == "return" and not self.scope.may_return:
+            self._return(next(n for n in ast.walk(node) if isinstance(n, ast.Return)))
+        if word == "continue" and self.scope.loop_end is None:
+            self._continue(next(n for n in ast.walk(node) if isinstance(n, ast.Continue)))
         first, second = list(node.body), list(node.orelse)
         if not ends(first) and not ends(second) and following:
-            self.fail("return", "a `return` ends every way through a branch, or none", self._head(node),
+            self.fail("return", f"a `{word}` ends every way through a branch, or none", self._head(node),
                       "put what follows into an `else`")  # fmt: skip
         then = first if ends(first) else [*first, *following]
         otherwise = second if ends(second) else [*second, *following]
-        self._branched(node, then, otherwise, frozenset({RESULT}))
+        joined = frozenset({RESULT}) if word == "return" else self.scope.loop_end
+        self._branched(node, then, otherwise, joined or frozenset())
         return True
+
+    def _continue(self, node: ast.Continue) -> None:
+        if self.scope.loop_end is None:
+            self.fail("return", "`continue` does not leave a region", self.span(node),
+                      "put what follows into an `if`")  # fmt: skip
 
     def _return(self, node: ast.Return) -> None:
         span = self.span(node)
@@ -299,8 +309,10 @@ def returns(node: ast.stmt) -> bool:
 
 
 def ends(body: Sequence[ast.stmt]) -> bool:
-    """Whether every way through some statements ends in a `return`."""
-    return any(
-        isinstance(s, ast.Return) or (isinstance(s, ast.If) and bool(s.orelse) and ends(s.body) and ends(s.orelse))
-        for s in body
-    )
+    """Whether every way through some statements ends in a `return` or `continue`."""
+    for statement in body:
+        if isinstance(statement, ast.Return | ast.Continue):
+            return True
+        if isinstance(statement, ast.If) and statement.orelse and ends(statement.body) and ends(statement.orelse):
+            return True
+    return False

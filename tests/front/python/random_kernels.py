@@ -46,7 +46,7 @@ class RandomKernel:
 
     def inner(self, depth: int) -> str:
         floats, integers = list(self.floats), list(self.integers)
-        text = textwrap.indent(self.block(depth - 1), "    ")
+        text = textwrap.indent(self.block(max(depth - 1, 0)), "    ")
         self.floats, self.integers = floats, integers
         return text
 
@@ -87,6 +87,9 @@ class RandomKernel:
         kind = self.pick(f"range({ends})", f"range({ends})", "gl.unroll(range(3))", "(1, 2, 4)")
         self.integers.append(name)
         body = self.inner(depth)
+        if self.random.random() < 0.4:
+            begin = textwrap.indent(f"if {self.truth(1)}:\n{self.inner(0)}    continue\n", "    ")
+            body = begin + body if self.random.random() < 0.5 else body + begin + self.inner(depth)
         self.integers.remove(name)
         return f"for {name} in {kind}:\n{body}"
 

@@ -117,6 +117,11 @@ CASES: list[tuple[str, list[tuple[str, str]]]] = [
     ("Y[0] = gl.f32(Y.size)", [("python.attribute", "Y.size")]),
     ("Y[0] = math.sqrt(x)", [("python.call", "math.sqrt(x)")]),
     ("Y[0] = math.sqrt(-1.0)", [("python.literal", "math.sqrt(-1.0)")]),
+    ("for i in range(n):\n    with gl.parallel():\n        continue", [("python.return", "continue")]),
+    (
+        "for i in range(n):\n    if i > 1:\n        if i > 2:\n            continue\n        Y[i] = x\n    Y[0] = x",
+        [("python.return", "if i > 1:")],
+    ),
     (HELPER, [("python.types", "t / n")]),
     ("t: float = x", [("python.annotation", "float")]),
     ("if n > 3:\n    a = A[0]\nelse:\n    a = A[1]\nY[0] = a[0]", [("python.two_types", "a")]),

@@ -80,6 +80,19 @@ def sums(A: gl.Group[gl.Vector[gl.f32]], Y: gl.Vector[gl.f32]) -> None:
         Y[i] = total
 
 
+def without_negative(X: gl.Matrix[gl.f32], Y: gl.Vector[gl.f32]) -> None:
+    for i in gl.foreach(X.shape[0]):
+        if X[i, 0] < 0:
+            Y[i] = -1.0
+            continue
+        total = 0.0
+        for j in range(X.shape[1]):
+            if X[i, j] < 0:
+                continue
+            total += X[i, j]
+        Y[i] = total
+
+
 def numbers(shape: tuple[int, ...], order: str = "C") -> np.ndarray:
     drawn = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     return np.array(drawn, order="F" if order == "F" else "C")
@@ -173,3 +186,10 @@ def test_recursion_is_refused(function: Any) -> None:
     with pytest.raises(CompileError) as error:
         translated(function, np.zeros(1, np.float32))
     assert [d.code for d in error.value.diagnostics] == ["python.recursion"]
+
+
+def test_continue_ends_an_iteration_and_a_point() -> None:
+    X, Y = numbers((9, 6)), np.zeros(9, np.float32)
+    run(without_negative, X, Y)
+    assert (X[:, 0] < 0).any() and (X[:, 0] > 0).any()
+    np.testing.assert_allclose(Y, np.where(X[:, 0] < 0, -1, np.maximum(X, 0).sum(1)), rtol=1e-5)
