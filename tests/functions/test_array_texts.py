@@ -1,0 +1,55 @@
+"""The texts behind functions of arrays: canonical programs; those for CPUs alone, with every access checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import girih
+from girih import kernels
+from girih.front.text.format import format_source
+from girih.functions.texts import array_kernel
+from girih.ops.tile import TILE_LANGUAGE
+from girih.source import Source
+from tests.functions import references
+from tests.functions.references import drawn, near
+
+TEXTS = sorted((Path(kernels.__file__).parent / "arrays").glob("*.tl"))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_they_are_canonical_programs(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert girih.check(text) == []
+    assert girih.parse(str(girih.parse(text))) == girih.parse(text)
+    assert format_source(Source(text, str(path)), TILE_LANGUAGE) == (text, [])
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("length", [1, 5, 16])
+def test_softmax_of_short_columns(length: int, target: str) -> None:
+    x, y = drawn("f32", 20, length), np.zeros((20, length), np.float32)
+    x[3] = -np.inf
+    kernel = array_kernel("softmax", "softmax_short", target, lanes=16, columns=8)
+    kernel(x, girih.uninitialized(y))
+    assert np.all(y[3] == 0)
+    rest = np.delete(np.arange(20), 3)
+    near(y[rest], references.softmax(x[rest], -1))
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("options", [(1, 0, 1), (1, 1, 1), (2, 2, 1), (1, 2, 2)])
+def test_convolution_by_patches(options: tuple[int, int, int], target: str) -> None:
+    stride, pad, dilation = options
+    x, weight = drawn("f32", 2, 3, 7, 6), drawn("f32", 4, 3, 3, 2)
+    wanted = references.conv2d(x, weight, None, stride, pad, dilation)
+    _, filters, down, across = wanted.shape
+    images: Any = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    taps: Any = np.ascontiguousarray(weight.transpose(0, 2, 3, 1)).reshape(4, -1)
+    patches, y = np.zeros((3, 5, taps.shape[1]), np.float32), np.zeros((2 * down * across, filters), np.float32)
+    kernel = array_kernel("convolution", "convolution", target, type="f32")
+    kernel(stride, pad, dilation, 3, 2, down, across, images, taps, patches, y)
+    near(y.reshape(2, down, across, filters).transpose(0, 3, 1, 2), wanted)
