@@ -272,8 +272,14 @@ def _hashable(value: object) -> object:
     return value
 
 
-def _kind(value: object) -> type:
-    """The type of a constant, with those of the entries of a tuple."""
+def _kind(value: object) -> object:
+    """What tells equal constants apart: their types, those of the entries of a tuple, and the signs of zeros."""
+    if isinstance(value, tuple):
+        return tuple(map(_kind, value))
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, complex):
+        return value.real.hex(), value.imag.hex()
     return type(value)
 
 

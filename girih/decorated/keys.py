@@ -88,17 +88,18 @@ def _of_others(arrays: list[tuple[int, int, int]], constants: list[int]) -> Call
                 return None
             found.append(described)
         for number in constants:
-            kind = arguments[number].__class__
-            if kind not in _PLAIN:
+            value: Any = arguments[number]
+            kind = value.__class__
+            if kind is not float and kind not in _PLAIN:
                 return None
-            found += kind, arguments[number]
+            found += kind, value.hex() if kind is float else value
         return tuple(found)
 
     return key
 
 
 _PLAIN = frozenset((int, bool, str, type, type(None)))
-"""The types of constants that are equal only where they are the same."""
+"""The types of constants that are equal only where they are the same, as 0.0 and -0.0 are not."""
 
 
 def _described(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -32,38 +33,41 @@ class SeenArray:
     strides: tuple[int | None, ...]
     device: int | None = None
 
-    @property
-    def significant(self) -> list[int]:
-        """The axes whose strides matter: more than one element along them, in an array that has elements."""
-        return [] if 0 in self.shape else [axis for axis, size in enumerate(self.shape) if size > 1]
+    significant: tuple[int, ...] = field(init=False)
+    """The axes whose strides matter: more than one element along them, in an array that has elements."""
+    order: tuple[int, ...] = field(init=False)
+    """The axes from the one whose elements lie closest together; what is open is as in order C.
 
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The axes from the one whose elements lie closest together; what is open is as in order C.
+    Axes whose strides do not matter stay between their neighbours, so that an array that is in order C, or in order F,
+    is so in all axes."""
+    unit: bool = field(init=False)
+    """Whether elements lie side by side along the first axis of `order`, as far as that matters."""
 
-        Axes whose strides do not matter stay between their neighbours, so that an array that is in order C, or in
-        order F, is so in all axes.
-        """
-        backwards = tuple(reversed(range(len(self.shape))))
-        matter = self.significant
-        strides = {axis: abs(self.strides[axis] or 0) for axis in matter}
-        for order in (backwards, backwards[::-1]):
-            steps = [strides[axis] for axis in order if axis in strides]
-            if steps == sorted(steps):
-                return order
-        sorted_axes = iter(sorted(matter, key=lambda axis: (strides[axis], -axis)))
-        return tuple(next(sorted_axes) if axis in strides else axis for axis in backwards)
-
-    @property
-    def unit(self) -> bool:
-        """Whether elements lie side by side along the first axis of `order`, as far as that matters."""
-        first = self.order[0] if self.shape else None
-        return first is None or first not in self.significant or self.strides[first] == 1
+    def __post_init__(self) -> None:
+        shape, strides = self.shape, self.strides
+        matter = () if 0 in shape else tuple(axis for axis, size in enumerate(shape) if size > 1)
+        order = _order(matter, strides)
+        object.__setattr__(self, "significant", matter)
+        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "unit", not order or order[0] not in matter or strides[order[0]] == 1)
 
     def __str__(self) -> str:
         strides = ", ".join("?" if stride is None else str(stride) for stride in self.strides)
         comma = "," if len(self.strides) == 1 else ""
         return f"{self.dtype} array of shape {self.shape}, strides ({strides}{comma})"
+
+
+def _order(matter: tuple[int, ...], strides: tuple[int | None, ...]) -> tuple[int, ...]:
+    """The axes of an array by their strides, of which only some matter."""
+    backwards = tuple(range(len(strides) - 1, -1, -1))
+    steps = [abs(strides[axis] or 0) for axis in matter]
+    ordered = sorted(steps)
+    if steps[::-1] == ordered:
+        return backwards
+    if steps == ordered:
+        return backwards[::-1]
+    by_stride = iter(sorted(matter, key=lambda axis: (abs(strides[axis] or 0), -axis)))
+    return tuple(next(by_stride) if axis in matter else axis for axis in backwards)
 
 
 def seen(value: object, place: ArgumentPlace, report: ArgumentReport) -> SeenArray | None:

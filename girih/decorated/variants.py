@@ -42,8 +42,8 @@ class VariantKey:
     target: str
     order: str | None = "C"
     captured: tuple[tuple[str, object], ...] = ()
-    kinds: tuple[type, ...] = ()
-    """The types of constants: 1, 1.0 and True are equal, but not the same."""
+    kinds: tuple[object, ...] = ()
+    """What tells equal constants apart: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import girih
 import girih.language as gl
 from girih.front.python.facts import ArrayFacts, ConstantFacts
+from girih.runtime.cpu import executor
 
 E = TypeVar("E", gl.f32, gl.f64, gl.i32)
 
@@ -115,11 +117,6 @@ def test_variants_are_kept_by_what_they_are_specialised_on() -> None:
 
 def test_equal_constants_of_other_types_are_other_constants() -> None:
     @girih.kernel
-    def store(Y: gl.Vector[gl.f32], n: gl.constant) -> None:
-        for i in gl.foreach(1):
-            Y[i] = 1.0 if n is True else 2.0 if isinstance(n, int) else 3.0
-
-    @girih.kernel
     def fill(Y: gl.Vector[E], n: gl.constant) -> None:
         for i in gl.foreach(4):
             Y[i] = n
@@ -133,7 +130,44 @@ def test_equal_constants_of_other_types_are_other_constants() -> None:
         fill(Y.astype(np.int32), 1.5)
     with pytest.raises(girih.CompileError):
         fill(Y, True)
-    assert store.name == "store"
+
+
+def test_zeros_with_and_without_a_sign_are_two_constants() -> None:
+    @girih.kernel
+    def fill(Y: gl.Vector[gl.f32], n: gl.constant) -> None:
+        for i in gl.foreach(1):
+            Y[i] = n
+
+    @girih.kernel
+    def first(Y: gl.Vector[gl.f32], n: gl.constant) -> None:
+        for i in gl.foreach(1):
+            Y[i] = n[0]
+
+    Y = np.ones(1, np.float32)
+    for value in (0.0, -0.0, 0.0):
+        fill(Y, value)
+        assert np.signbit(Y[0]) == np.signbit(value)
+    for entries in ((-0.0, 1), (0.0, True), (0.0, 1)):
+        first(Y, entries)
+        assert np.signbit(Y[0]) == np.signbit(entries[0])
+    assert (len(fill.variants), len(first.variants)) == (2, 3)
+
+
+def test_machine_code_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIRIH_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("GIRIH_CACHE_SIZE", raising=False)
+    tmp_path.chmod(0o700)
+    X = _filled((3, 4))
+    Z = np.zeros_like(X)
+    fresh(subtract).on("cpu")(X, -X, Z)
+    assert len(list(tmp_path.glob("*.code"))) >= 1
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("it was compiled again")
+
+    monkeypatch.setattr(executor, "compiled", refuse)
+    fresh(subtract).on("cpu")(X, -X, Z)
+    assert np.array_equal(Z, 2 * X)
 
 
 def test_what_a_kernel_reads_from_outside_may_change() -> None:
