@@ -34,7 +34,7 @@ PYTHON_CODES: dict[str, str] = {
     "python.loop": "a loop goes through a range, a tuple, `gl.foreach`, `gl.foreach_tile` or `gl.unroll`",
     "python.carried": "what a loop hands on from one iteration to the next is a number, a bool or a matrix",
     "python.points": "the points of a `foreach` have no order: none reads what another one sets",
-    "python.return": "`return` ends a function, `continue` an iteration, on every way of a branch; none leaves a region",
+    "python.return": "`return` ends a function, `continue` an iteration, on all ways of a branch; none leaves a region",
     "python.capture": "what a kernel reads from outside is a number, a string, a type, a tuple, a function or a module",
     "python.grid": "the grid of a kernel is a lambda of its parameters: sizes, integers, + - * //, min, max, gl.cdiv",
     "python.specialisation": "what a kernel is translated for has facts for each of its parameters",
