@@ -11,7 +11,7 @@ import ast
 import inspect
 import linecache
 import types
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from girih.diagnostics import CompileError, Diagnostic
 from girih.front.python.codes import PythonFault, fault
@@ -99,10 +99,16 @@ def _tree(lines: list[str], first: int, *, whole: bool) -> tuple[ast.Module, int
     """The syntax tree of a function's lines, or of the whole file, and what is added to its line numbers."""
     if whole:
         # A lambda may begin in the middle of a statement.
-        return ast.parse("".join(lines)), 0
+        return _parsed("".join(lines)), 0
     block = inspect.getblock(lines[first - 1 :])
     indented = block[0][:1] in (" ", "\t")
     return ast.parse(("if 1:\n" if indented else "") + "".join(block)), first - (2 if indented else 1)
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> ast.Module:
+    """The syntax tree of a whole file, which its lambdas share."""
+    return ast.parse(text)
 
 
 def _node_of(function: types.FunctionType, tree: ast.Module, shift: int) -> FunctionNode | None:

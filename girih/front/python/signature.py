@@ -68,7 +68,12 @@ def _declared(text: FunctionSource, argument: ast.arg, default: object) -> Decla
 def _evaluated(text: FunctionSource, argument: ast.arg) -> object:
     """The annotation of a parameter as an object of Python."""
     function = text.function
-    value = function.__annotations__.get(argument.arg)
+    assert argument.annotation is not None
+    try:
+        value = function.__annotations__.get(argument.arg)
+    except Exception as error:
+        # From Python 3.14 on, annotations are evaluated when they are asked for.
+        raise _unreadable(ast.unparse(argument.annotation), error, text.span(argument.annotation)) from None
     if not isinstance(value, str):
         return value
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
@@ -81,10 +86,12 @@ def _evaluated(text: FunctionSource, argument: ast.arg) -> object:
     try:
         return eval(value, function.__globals__, local)
     except Exception as error:
-        assert argument.annotation is not None
-        raise fault(
-            "annotation", f"the annotation `{value}` cannot be read: {error}", text.span(argument.annotation)
-        ) from None
+        raise _unreadable(value, error, text.span(argument.annotation)) from None
+
+
+def _unreadable(annotation: str, error: Exception, span: Span) -> PythonFault:
+    return fault("annotation", f"the annotation `{annotation}` cannot be read: {error}", span,
+                 "import what it names where the kernel is defined")  # fmt: skip
 
 
 def _meaning(

@@ -148,6 +148,11 @@ def test_what_is_no_function(function: object, what: str) -> None:
 unannotated = function_of("def kernel(X) -> None:\n    X[0] = 1.0\n", "<unannotated>")
 
 
+unknown = function_of(
+    "from __future__ import annotations\ndef kernel(X: gl.Vector[f23]) -> None:\n    X[0] = 1.0\n", "<unknown>"
+)
+
+
 def of_floats(x: float) -> None:
     x + 1
 
@@ -160,10 +165,11 @@ def of_lists(*X: gl.f32) -> None:
     ("function", "code", "text"),
     [
         (unannotated, "python.annotation", "X"),
+        (unknown, "python.annotation", "gl.Vector[f23]"),
         (of_floats, "python.annotation", "float"),
         (of_lists, "python.function", "X: gl.f32"),
     ],
-    ids=["none", "float", "star"],
+    ids=["none", "unknown", "float", "star"],
 )
 def test_parameters_say_their_types(function: object, code: str, text: str) -> None:
     found = refused(function)
