@@ -339,6 +339,9 @@ class Subscripts(Expressions):
         if isinstance(operand, Known) or (isinstance(operand, Runtime) and not isinstance(operand.type, CoopMatrix)):
             self.fail("assignment", f"a view takes a matrix, found {described(operand)}", at,
                       "fill a tile with gl.full(shape, value, type), or loop over the elements")  # fmt: skip
+        if isinstance(operand, Memory | Part) and self.is_collective:
+            self.fail("assignment", "the work-group copies an array with a word", at,
+                      "write gl.axpby(1.0, source, 0.0, target)")  # fmt: skip
         matrix = self.matrix(operand, at)
         self.stored(part, matrix, at, span)
 

@@ -130,6 +130,15 @@ def shapes_that_differ(A: gl.Matrix[gl.f32], x: gl.Vector[gl.f32]) -> None:
     gl.hadamard(1.0, A[0:2, 0:3], A[0:3, 0:2], 0.0, A[0:2, 0:3])
 
 
+def copies(A: gl.Matrix[gl.f32], x: gl.Vector[gl.f32]) -> None:
+    local = gl.local((3, 4), gl.f32)
+    local[:, :] = A
+
+
+def test_arrays_are_copied_by_a_word() -> None:
+    refused(copies, "python.assignment", "the work-group copies an array with a word", drawn(3, 4), drawn(4))
+
+
 def test_arrays_that_do_not_fit_are_named_as_the_user_does() -> None:
     """Also where the array lies transposed, and the instruction has its operands in another order."""
     A, x = drawn(3, 4), drawn(4)
