@@ -193,6 +193,11 @@ class Conversions(KernelEmission):
         if isinstance(a.type, Number | Boolean) and isinstance(b.type, Number | Boolean):
             wide, narrow = (a, spans[1]) if _rank(a.type) >= _rank(b.type) else (b, spans[0])
             hint = f"convert one of them: gl.{_word(wide.type)}({narrow.text})"
+            for one, other in ((a, b), (b, a)):
+                if one.value in self.defaulted:
+                    name = self.defaulted[one.value]
+                    hint = f"a loop carries the literal `{name}`, and nothing in it says its type: begin with "
+                    hint += f"{name} = gl.{_word(other.type)}(...)"
         elif isinstance(first, Number) and isinstance(second, Number) and first != second:
             hint = f"convert one of them: gl.cast(..., gl.{first})"
         elif isinstance(a.type, CoopMatrix) and isinstance(b.type, CoopMatrix) and a.type.use is not b.type.use:

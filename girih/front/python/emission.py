@@ -44,6 +44,8 @@ class KernelEmission:
         self.builder = RegionBuilder(TILE_LANGUAGE)
         self.constants: list[dict[tuple[object, ...], Value]] = [{}]
         self.depth = 0
+        self.defaulted: dict[Value, str] = {}
+        """The values of literals that a loop carries and that have a type by default, with their names."""
 
     # --- instructions ----------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ class _Guess:
 class Loops(Branches):
     """The translator's part for loops."""
 
+    defaulted_names: frozenset[str] = frozenset()
+    """The names of the loop at hand whose literals nothing gives a type to."""
     carried_types: dict[tuple[object, ...], Type]
     """The types that were found for literals that a loop carries, by the loop, its callers and the name."""
 
@@ -180,6 +182,8 @@ class Loops(Branches):
                 initial.append(self.value(self.scope.names[name], types[name], self.span(node)))
                 kept.append(name)
         inner_values = [Value(name if is_name(name) else "", types[name], self.span(node)) for name in kept]
+        by_default = self.defaulted_names
+        self.defaulted |= {value: name for name, value in zip(kept, inner_values, strict=True) if name in by_default}
         variable = Value(node.target.id if is_name(node.target.id) else "", first.type, self.span(node.target))
         before = dict(self.scope.names)
         body = place_of(node.body, self.span, self.span(node))
@@ -199,6 +203,8 @@ class Loops(Branches):
         for name, result in zip(kept, results, strict=True):
             result.name = name if is_name(name) else ""
             self.scope.names[name] = Runtime(result)
+            if name in by_default:
+                self.defaulted[result] = name
 
     def _behind(self, name: str, operand: Operand | None, node: ast.For) -> Operand:
         """What a name that a loop set, and does not carry, stands for behind it."""
@@ -253,6 +259,7 @@ class Loops(Branches):
             if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
                 types[name] = operand.type
         waiting = [name for name in carried if self.open_literal(self.scope.names[name]) is not None]
+        self.defaulted_names = frozenset()
         keys = {name: (node, *(at for *_, at in self.active), name) for name in waiting}
         types |= {name: self.carried_types[keys[name]] for name in waiting if keys[name] in self.carried_types}
         waiting = [name for name in waiting if name not in types]
@@ -261,7 +268,9 @@ class Loops(Branches):
             # Names whose type is certain may decide the others'.
             certain = {name: guess.type for name, guess in found.items() if guess.certain}
             self.carried_types |= {keys[name]: type for name, type in certain.items()}
-            types |= certain or {name: guess.type for name, guess in found.items() if not guess.unchanged}
+            by_default = {name: guess.type for name, guess in found.items() if not guess.unchanged}
+            types |= certain or by_default
+            self.defaulted_names = frozenset() if certain else frozenset(by_default)
             waiting = [name for name in waiting if name not in types] if certain else []
         return types
 
@@ -285,7 +294,7 @@ class Loops(Branches):
 
     def _guess(self, literal: Known, operand: Operand | None) -> _Guess:
         if isinstance(operand, Runtime) and isinstance(operand.type, Number | Boolean | CoopMatrix):
-            return _Guess(operand.type, certain=True, unchanged=False)
+            return _Guess(operand.type, certain=operand.value not in self.defaulted, unchanged=False)
         first = self.open_literal(literal)
         value = self.open_literal(operand) if operand is not None else None
         assert first is not None

@@ -183,3 +183,9 @@ def test_loops_nest_without_costing_twice_as_much_each() -> None:
     depth = 18
     lines = ["s = 0", *("    " * k + f"for i{k} in range(2):" for k in range(depth)), "    " * depth + "s = s + 1"]
     assert problems("\n".join([*lines, "Y[s] = x"])) == []
+
+
+def test_a_literal_that_nothing_gives_a_type_says_how() -> None:
+    (found,) = problems("s = 0\nfor i in range(3):\n    s = s + 1\nY[0] = x * s")
+    assert found.code == "python.types"
+    assert found.hint is not None and found.hint.endswith("begin with s = gl.f32(...)")
