@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from girih import kernels
-from girih.functions.layouts import AxisView, elements, split
+from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.texts import library_kernel, settled
 
@@ -111,12 +111,9 @@ def _fits(one: Operand) -> bool:
     order = tuple(range(len(one.shape)))
     view = split(one.shape, one.steps, len(one.shape) - 2)
     rows = one.shape[-2] <= 1 or one.steps[-2] == one.shape[-1]
-    return (view is not None and view.axes == order and len(view.shape) == 3 and rows) or _is_packed(one)
-
-
-def _is_packed(one: Operand) -> bool:
-    packed = one.packed(range(len(one.shape))).steps
-    return all(size <= 1 or a == b for size, a, b in zip(one.shape, one.steps, packed, strict=True))
+    return (view is not None and view.axes == order and len(view.shape) == 3 and rows) or is_packed(
+        one.shape, one.steps, order
+    )
 
 
 def _heads(problem: FunctionCall, one: Operand, count: int) -> Callable[[Any], Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from girih import kernels
 from girih.diagnostics import KernelError
 from girih.functions.host import DTYPE_OF, HOST
-from girih.functions.layouts import AxisView, elements, split
+from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.problems import listed, refuse
 from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
@@ -316,12 +316,11 @@ def _build_cross_entropy(problem: FunctionCall) -> CallPlan:
     kernel = settled(kernel, library)
     turn = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
     axes = tuple(range(len(rest)))
-    packed = classes.packed(axes).steps
-    scattered = any(size > 1 and a != b for size, a, b in zip(classes.shape, classes.steps, packed, strict=True))
+    scattered = not is_packed(rest, classes.steps, axes)
     if scattered:
         problem.tell_copy(classes, "they are not in order C")
     flat = library.viewer(AxisView(axes, (columns,)), rest)
-    direct = out is None or all(s <= 1 or a == b for s, a, b in zip(rest, out.steps, packed, strict=True))
+    direct = out is None or is_packed(rest, out.steps, axes)
 
     def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         logits, targets = arrays

@@ -9,7 +9,7 @@ import numpy as np
 
 from girih import kernels
 from girih.functions.host import DTYPE_OF, HOST
-from girih.functions.layouts import AxisView, elements, packed_steps
+from girih.functions.layouts import AxisView, elements, is_packed
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled, sharing_groups
 from girih.lazy_dataclass import dataclass
@@ -126,7 +126,7 @@ def _turns_quickly(problem: FunctionCall, shape: tuple[int, ...]) -> bool:
 
 
 def _is_packed(one: Operand) -> bool:
-    return one.steps == packed_steps(one.shape, range(len(one.shape)))
+    return is_packed(one.shape, one.steps, range(len(one.shape)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,7 @@ def _size(
 
 def _is_channels_last(one: Operand) -> bool:
     """Whether the channels of packed images lie side by side; so they do where both orders are the same."""
-    packed = one.packed(CHANNELS_LAST).steps
-    return all(size <= 1 or a == b for size, a, b in zip(one.shape, one.steps, packed, strict=True))
+    return is_packed(one.shape, one.steps, CHANNELS_LAST)
 
 
 def _options(problem: FunctionCall, weight: Operand) -> tuple[int, int, int]:

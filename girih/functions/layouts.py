@@ -53,6 +53,12 @@ def packed_steps(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     return tuple(steps)
 
 
+def is_packed(shape: Sequence[int], steps: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether an array has no gaps, with its axes in an order in memory."""
+    packed = packed_steps(shape, order)
+    return all(size <= 1 or a == b for size, a, b in zip(shape, steps, packed, strict=True))
+
+
 def joined(shape: Sequence[int], steps: Sequence[int], axes: Iterable[int]) -> tuple[int, int] | None:
     """Size and stride of axes as one, outermost first; None where one does not continue the other.
 

@@ -90,6 +90,8 @@ def _taken(home: str, value: Any) -> Taken | None:
         return Taken(CupyArrays(place[1]), value, same)
     if on_device:
         raise TypeError("on a device, tensors of torch and arrays of CuPy and JAX are taken")
+    if isinstance(value, np.generic):  # It has no memory that could be written, as an `out` must have.
+        return None
     if isinstance(value, memoryview | bytearray) or hasattr(value, "__array_interface__"):
         return Taken(HOST, np.asarray(value), same)
     return Taken(HOST, np.from_dlpack(value), same) if place is not None else None

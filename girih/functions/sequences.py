@@ -9,7 +9,7 @@ import numpy as np
 
 from girih import kernels
 from girih.functions.columns import AxisOfOperand, Columns, plan_along, side_by_side
-from girih.functions.layouts import AxisView, elements, split
+from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray
 from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled
 
@@ -105,7 +105,7 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
     copied = view is None or len(view.shape) != 2
     columns = elements(shape) // int(k)
     wanted = AxisView(order, (columns, int(k)))
-    direct = tuple(out is None or split(out.shape, out.steps, own) == wanted for out in outs)
+    direct = tuple(out is None or is_packed(out.shape, out.steps, order) for out in outs)
     if not elements(shape):
         return CallPlan(made, lambda arrays, outs: None, direct)
     if copied:

@@ -46,6 +46,7 @@ REFUSED: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: functions.softmax(np.float32(1) * np.ones(()), 0), "bind.range|bind.type", "axis|x must be"),
     (lambda: functions.softmax(T), "bind.dtype", "float16, bfloat16, float32 or float64"),
     (lambda: functions.softmax(X, out=X[0]), "bind.shape", r"out has shape \(6,\)"),
+    (lambda: functions.matmul(X[0], X[0], out=np.float32(0)), "bind.type", "out must be an array; got float32"),
     (lambda: functions.softmax(X, out=[X]), "bind.type", "out must be an array; got list"),
     (lambda: functions.layernorm(X, X[0, :5]), "bind.shape", r"weight has shape \(5,\); the axis of x has 6"),
     (lambda: functions.layernorm(X, X[0], WIDE[0]), "bind.dtype", "bias has elements of float64, x of float32"),
