@@ -183,7 +183,9 @@ NO_TESTS = 5
 
 def _pytest(path: str, *words: str) -> None:
     arguments = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", path, *words]
-    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+    # JAX would take most of the GPU's memory at once, which other processes need.
+    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    done = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode in (0, NO_TESTS), done.stdout[-3500:] + done.stderr[-500:]
     if done.returncode == NO_TESTS or not re.search(r"\d+ passed", done.stdout):
         raise LeftOutError("no test was run: " + " ".join(done.stdout.split())[-300:])

@@ -57,6 +57,21 @@ def test_products(types: tuple[str, str, str, str], shape: tuple[int, int, int])
         agrees(of_work_group(text, warps), *given)
 
 
+@pytest.mark.parametrize(("name", "dtype"), [("c32", "c8"), ("c64", "c16")])
+def test_products_of_complex_numbers_are_no_fragments(name: str, dtype: str) -> None:
+    """How large fragments of a work-group would be is asked of all matrices, of 16 bytes a component, too."""
+    text = GEMM.format(a=name, b=name, c=name, r=name, m=24, n=20, k=9, ta="", tb="", more="")
+    kernel = girih.loads(of_work_group(text, 4), target="interpreter")["f"]
+    given = [of("f64", *shape).astype(dtype) for shape in ((24, 9), (9, 20), (24, 20), (24, 20))]
+    expected, found = [copy_of(one) for one in given], [copy_of(one) for one in given]
+    kernel.options(races=False)[1](*expected)
+    compiled = PtxMachineKernel(kernel.ir)
+    assert "cuda.matrix" in compiled.variant_remarks()
+    compiled((1, 1, 1), *found)
+    for mine, wanted in zip(found, expected, strict=True):
+        same(mine, wanted, 1e-5)
+
+
 MATRICES = [("i8", (32, 6, 4)), ("f32", (64, 7, 9)), ("i32", (48, 24, 5)), ("f32", (16, 64, 8)), ("i16", (32, 32, 3))]
 
 

@@ -42,7 +42,7 @@ _MOST_NEIGHBOURS = {GROUPS: 8, THREADS: 16}
 """The pieces of neighbours are no larger. Two columns of an accumulator's fragment belong to a thread, where one of the
 right factor's belongs to a group: so the piece of a thread is twice that of a group."""
 
-_DEPTHS = {1: 32, 2: 16, 4: 8, 8: 4}
+_DEPTHS = {1: 32, 2: 16, 4: 8, 8: 4, 16: 4}
 """The depth of fragments, to which factors are padded, by the bytes of a component."""
 
 
