@@ -6,6 +6,7 @@ measured here. `tools/draw_pictures.py` writes the plots, `tools/generate_docs.p
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
@@ -14,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tools.pages.kernels import PEERS, in_words, newest
+from tools.pages.kernels import PEERS, RESULTS, in_words, newest
 from tools.picture import Picture
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -328,25 +329,44 @@ def _server() -> Iterator[str]:
         yield f"| {row['name']} | {row['gflops']:.0f} | {row['figures']['speedup']:.1f} | {ratios} |"
 
 
+_OF_PRODUCTS = ("tile ", "weights ", "convolution ")
+"""The beginnings of the names of rows that products bind, and not memory."""
+
+
 def _cuda() -> Iterator[str]:
-    """The GPU of the results of kind `cuda`, and its rows in GB/s, in TFLOP/s and in time, with their peers."""
+    """The GPU of the results of kind `cuda`, and its rows in GB/s, as ratios and in time, with their peers."""
     found = newest(CUDA)
     of, rows = found["environment"], found["rows"]
-    yield f"Measured on {of['date']}: an {of['device']}, CUDA {of['cuda']}, torch {of['torch']}."
+    yield f"Measured on {of['date']}: an {of['device']}, CUDA {of['cuda']}, torch {of['torch']}, commit {of['commit']}."
     yield from ("", "| GB/s | with checks | without | a copy | peers |", "| --- | --- | --- | --- | --- |")
-    for row in (row for row in rows if "GB/s" in row):
+    moving = [row for row in rows if "GB/s" in row]
+    for row in (row for row in moving if not row["name"].startswith(_OF_PRODUCTS)):
         checked, unchecked, copied, peers = _rates(row["GB/s"])
         yield f"| {row['name']} | {checked:.0f} | {unchecked:.0f} | {copied:.0f} | {peers} |"
-    yield from ("", "| TFLOP/s | girih | peer | ratio |", "| --- | --- | --- | --- |")
-    for row in (row for row in rows if "TFLOP/s" in row):
-        rates = dict(row["TFLOP/s"])
-        ours, ((peer, rate),) = rates.pop("girih"), rates.items()
-        yield f"| {row['name']} | {ours:.0f} | {peer} {rate:.0f} | {row['ratios'][peer]:.2f} |"
+    yield from ("", "| µs | with checks | without | peers | times as fast |", "| --- | --- | --- | --- | --- |")
+    for row in (row for row in moving if row["name"].startswith(_OF_PRODUCTS)):
+        times = {name: row["bytes"] / rate / 1e3 for name, rate in row["GB/s"].items()}
+        peers = ", ".join(f"{name} {times[name]:.1f}" for name in row["ratios"])
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in row["ratios"].values())
+        yield f"| {row['name']} | {times['girih']:.1f} | {times['girih, checks off']:.1f} | {peers} | {ratios} |"
     yield from ("", "| time | |", "| --- | --- |")
     for unit, written in (("us", "µs"), ("ms", "ms")):
         for row in (row for row in rows if unit in row):
-            times = ", ".join(f"{name} {value:.2f} {written}" for name, value in row[unit].items())
-            yield f"| {row['name']} | {times} |"
+            told = ", ".join(f"{name} {value:.2f} {written}" for name, value in row[unit].items())
+            yield f"| {row['name']} | {told} |"
+    yield from ("", *_drawn())
+
+
+def _drawn() -> Iterator[str]:
+    """How the ratios to cuBLAS and cuDNN are distributed over drawn sizes."""
+    path = max(RESULTS.glob("*-cuda-shapes.json"))
+    found = json.loads(path.read_text(encoding="utf-8"))["distribution"]
+    names = ("least", "quarter", "median", "three quarters", "most", "geometric mean")
+    yield from (f"| sizes drawn | {' | '.join(names)} |", "| --- |" + " --- |" * len(names))
+    for title, peer in (("product", "cuBLAS"), ("attention", "cuDNN")):
+        of = found[title]
+        values = " | ".join(f"{of[name]:.2f}" for name in names)
+        yield f"| {of['shapes']} {title}s, times as fast as {peer} | {values} |"
 
 
 def _rates(rates: Mapping[str, float]) -> tuple[float, float, float, str]:
