@@ -28,6 +28,7 @@ girih_navigation = {
         "kernels/index",
         "spirv/index",
         "targets",
+        "tuning",
         "frameworks",
         "speed",
         "remarks",

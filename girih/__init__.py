@@ -28,6 +28,10 @@ _HOME = {
     "Choices": "girih.interpreter.machine.choices",
     "Exploration": "girih.exploration",
     "explore": "girih.exploration",
+    "tune": "girih.tuning",
+    "Trial": "girih.tuning",
+    "Tuning": "girih.tuning",
+    "TuningError": "girih.tuning",
     "CacheWarning": "girih.runtime.cache",
     "Diagnostic": "girih.diagnostics",
     "Finding": "girih.diagnostics",
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from girih.runtime.cache import CacheWarning
     from girih.runtime.spirv.buffer import Buffer
     from girih.source import Source, Span
+    from girih.tuning import Trial, Tuning, TuningError, tune
 
 __all__ = [
     "Buffer",
@@ -92,6 +97,9 @@ __all__ = [
     "PythonKernel",
     "Source",
     "Span",
+    "Trial",
+    "Tuning",
+    "TuningError",
     "Uninitialized",
     "VariantWarning",
     "check",
@@ -103,6 +111,7 @@ __all__ = [
     "loads",
     "parse",
     "spirv",
+    "tune",
     "uninitialized",
 ]
 

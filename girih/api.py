@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 _MOST_GRIDS = 64
 """The number of grids that a kernel remembers."""
 
-Definitions = Mapping[Any, object]
-"""Values by the names of definitions; of a SPIR-V module, by SpecIds or by the names of specialisation constants."""
+Definitions = Mapping[Any, object] | str | PathLike[str]
+"""Values by names of definitions, or a file of `girih.tune`; of a module, by SpecIds or names of its constants."""
 
 
 def load(
@@ -61,14 +61,13 @@ def load(
     `path` names a file in UTF-8; or, by its ending, a SPIR-V module (`.spv`, `.spvasm`) or a shader (`.comp`, `.glsl`,
     `.hlsl`, `.slang`), whose kernels are its compute entry points. `target` is one of those that `girih targets` lists,
     such as `cpu`, which is this machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is
-    what the environment variable `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to the values that
-    replace their `$name` definitions at file level: numbers, or strings as the language writes the value; of a module,
-    SpecIds or names to the values of specialisation constants. `order` is that of the axes of arrays, for functions
-    without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the last, so that
-    NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
-    Raises `CompileError` for a program in error and for one that the target refuses, `ValueError` for an unknown
-    target, order or mode of checks and for a program in place of its path, `OSError` as `open` does, and `TypeError`
-    for a `path` that is not a path.
+    what the environment variable `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to values of their
+    `$name` definitions at file level, numbers, or strings as the language writes the value, or is a file of
+    `girih.tune`; of a module it maps SpecIds or names to values of constants. `order` is that of the axes of arrays,
+    for functions without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the
+    last, so that NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
+    Raises `CompileError` for a program in error or refused by the target, `ValueError` for an unknown target, order or
+    mode of checks and a program in place of its path, `OSError` as `open` does, `TypeError` for what is no path.
     """
     if is_module(str(fspath(path))):
         return _compile_module(read_bytes(path), str(fspath(path)), target, definitions, checks)
@@ -87,10 +86,10 @@ def loads(
     """The kernels of a text, compiled for a target and ready to be launched.
 
     `filename` is the name under which diagnostics report the text. `target`, `definitions`, `order` and `checks` mean
-    what they mean to `load`. Bytes with SPIR-V's magic number are a module; so is a text whose first words are one of
-    its instructions, and one whose `filename` ends as those of modules and shaders do. Raises `CompileError` for a
-    program in error and for one that the target refuses, `ValueError` for an unknown target, order or mode of checks,
-    and `TypeError` for a `text` that is neither.
+    what they mean to `load`. Bytes with SPIR-V's magic number are a module; so is a text that begins with one of its
+    instructions, and one whose `filename` ends as those of modules and shaders. Raises `CompileError` for a program in
+    error or refused by the target, `ValueError` for an unknown target, order or mode of checks, and `TypeError` for a
+    `text` that is neither.
     """
     if isinstance(text, bytes | bytearray | memoryview) and is_binary(bytes(text[:4])):
         return _compile_module(bytes(text), filename or "<bytes>", target, definitions, checks)
@@ -114,10 +113,11 @@ def _compile_module(
     """The entry points of a SPIR-V module, or of the source of one."""
     from girih.front.shaders.files import module_in
     from girih.front.spirv.judged import ShaderModule
+    from girih.program import given_by_constant
 
     resolved = resolve(target, checks=checks)
     module, told = module_in(data, name)
-    return shader_program(ShaderModule(module, definitions, told), resolved)
+    return shader_program(ShaderModule(module, given_by_constant(definitions), told), resolved)
 
 
 def shader_program(module: ShaderModule, target: ResolvedTarget) -> ShaderProgram:
@@ -136,7 +136,7 @@ def _compile(
     source: Source, target: str | None, definitions: Definitions | None, checks: str, order: Order = "F"
 ) -> Program:
     resolved, known = resolve(target, checks=checks), known_order(order)
-    module, warnings = compile_source(source, named_only(definitions), resolved.row.limits)
+    module, warnings = compile_source(source, named_only(definitions, source, resolved.name), resolved.row.limits)
     return program_of(in_order_of(module, known), resolved, warnings)
 
 

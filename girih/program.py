@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,8 @@ from girih.ir.limits import DeviceLimits
 from girih.ops.tile import TILE_LANGUAGE
 from girih.recursion import recursion_room
 from girih.source import Source, Span
+
+_FUNCTION = re.compile(r"^[ \t]*func[ \t]+@(\w+)", re.M | re.A)
 
 
 def check(
@@ -151,9 +154,25 @@ def _whole_file(name: str, code: str, message: str, hint: str) -> Diagnostic:
     return Diagnostic(code, message, Span(Source("", name), 0, 0), hint=hint)
 
 
-def named_only(definitions: Mapping[Any, object] | None) -> dict[str, object]:
-    """The definitions of a program in the tensor language. Raises `TypeError` for one whose name is not a string."""
+def named_only(
+    definitions: Mapping[Any, object] | str | PathLike[str] | None, source: Source | None = None, target: str = ""
+) -> dict[str, object]:
+    """The definitions of a program in the tensor language; from a file, those that were chosen for its target.
+
+    Raises `TypeError` for a definition whose name is not a string, and what `girih.tuned.read` raises.
+    """
+    if isinstance(definitions, str | PathLike):
+        from girih.tuned import read
+
+        return dict(read(definitions, _FUNCTION.findall(source.text if source else ""), target))
     for name in definitions or {}:
         if not isinstance(name, str):
             raise TypeError(f"a definition is named by a string; got {name!r}: numbers name those of SPIR-V modules")
     return {str(name): value for name, value in (definitions or {}).items()}
+
+
+def given_by_constant(definitions: Mapping[Any, object] | str | PathLike[str] | None) -> Mapping[Any, object] | None:
+    """The values of specialisation constants of a module. Raises `TypeError` for a file, which has none of them."""
+    if isinstance(definitions, str | PathLike):
+        raise TypeError("a SPIR-V module takes a mapping of its constants; files of girih.tune are for texts")
+    return definitions

@@ -35,12 +35,6 @@ CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
 """The width of the table in characters if the output is not a terminal."""
 
-TOLERANCES = {
-    "f8e4m3": 2.0**-3, "f8e5m2": 2.0**-2, "f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4,
-    "c64": 1e-10,
-}  # fmt: skip
-"""The largest difference from the interpreter's result, relative to the largest element; integers are exact."""
-
 
 @dataclass(frozen=True, slots=True)
 class BenchCall:
@@ -472,6 +466,7 @@ def _wide(array: Array) -> Array:
 
 
 def _tolerance(type: object) -> float:
+    from girih.bench.measuring.work import TOLERANCES
     from girih.ir.types import GroupType, MemRef
 
     memref = type.memref if isinstance(type, GroupType) else type

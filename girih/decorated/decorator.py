@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, overload
 
 from girih.decorated.definition import defined
@@ -13,6 +14,8 @@ from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import nearest
 from girih.front.python.facts import KernelOptions
 from girih.ir.hints import MACHINE_HINTS
+from girih.runtime.targets import resolve
+from girih.tuned import read
 
 
 @overload
@@ -23,7 +26,7 @@ def kernel(
     grid: Callable[..., object] | None = None,
     target: str | None = None,
     out: Mapping[str, Rule] | str | None = None,
-    definitions: Mapping[str, object] | None = None,
+    definitions: Mapping[str, object] | str | PathLike[str] | None = None,
     subgroup_size: int | None = None,
     work_group_size: tuple[int, ...] | None = None,
     allow: Sequence[str] = (),
@@ -40,7 +43,7 @@ def kernel(
     grid: Callable[..., object] | None = None,
     target: str | None = None,
     out: Mapping[str, Rule] | str | None = None,
-    definitions: Mapping[str, object] | None = None,
+    definitions: Mapping[str, object] | str | PathLike[str] | None = None,
     subgroup_size: int | None = None,
     work_group_size: tuple[int, ...] | None = None,
     allow: Sequence[str] = (),
@@ -59,7 +62,7 @@ def kernel(
       for arrays of the host what `GIRIH_TARGET` says, otherwise `cpu`.
     - `out`: results that `kernel.out(...)` allocates: a mapping from parameters to their shapes, each the name of an
       array of the same shape, a lambda of parameters, or sizes.
-    - `definitions`: values of parameters that are `gl.constant`, in place of their defaults.
+    - `definitions`: values of parameters that are `gl.constant`, in place of their defaults; or a file of `girih.tune`.
     - `subgroup_size`, `work_group_size`, `allow`, and hints such as `hopper={"stages": 4}`: attributes of the function.
     - `sizes`: sizes of arrays that are known when the kernel is compiled, by axes: numbers, names of constants, or None
       for one that may vary. A launch with other sizes is refused.
@@ -76,7 +79,12 @@ def kernel(
     settings = {} if checks is None else {"checks": checks}
 
     def decorate(plain: Callable[..., Any]) -> PythonKernel:
-        return PythonKernel(defined(plain, options, promises, target, settings, out, definitions or {}, most_variants))
+        chosen: Mapping[str, object]
+        if definitions is None or isinstance(definitions, Mapping):
+            chosen = definitions or {}
+        else:
+            chosen = read(definitions, [plain.__name__], target or resolve().name)
+        return PythonKernel(defined(plain, options, promises, target, settings, out, chosen, most_variants))
 
     return decorate if function is None else decorate(function)
 

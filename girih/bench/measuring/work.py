@@ -18,6 +18,12 @@ OURS = "girih"
 OTHER = "girih, other checks"
 PEAK, STREAM = "peak", "stream"
 
+TOLERANCES = {
+    "f8e4m3": 2.0**-3, "f8e5m2": 2.0**-2, "f16": 2.0**-8, "bf16": 2.0**-5, "f32": 1e-4, "f64": 1e-10, "c32": 1e-4,
+    "c64": 1e-10,
+}  # fmt: skip
+"""The largest difference from the interpreter's result, relative to the largest element; integers are exact."""
+
 
 class WrongResultError(Exception):
     """The result of a kernel or a peer differs from NumPy's."""
