@@ -63,6 +63,19 @@ _order = click.option(
     help="Which axis of an array is mode 0, the first (F) or the last (C), where the kernel does not say.",
 )  # fmt: skip
 
+_python_order = click.option(
+    "--order", type=click.Choice(ORDERS), default=None,
+    help="Of a kernel in Python: the order of arrays that are not from files.  [default: C]",
+)  # fmt: skip
+
+
+def _named_first(function: str | None, arguments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """The name of a function and arguments, where the first of these may stand in place of the name."""
+    if function is not None and "=" in function:
+        return None, (function, *arguments)
+    return function, arguments
+
+
 _LATE = {"address": "girih.commands.address.command", "spirv": "girih.commands.spirv.command"}
 """Subcommands with many options of their own, and the modules that have them: `girih check` need not load these."""
 
@@ -288,10 +301,8 @@ def run(
     from girih.commands.parts.run_request import RunRequest
     from girih.commands.run import run_kernel
 
-    if function is not None and "=" in function:
-        # The only entry point of a shader need not be named.
-        arguments = (function, *arguments)
-        function = None
+    function, arguments = _named_first(function, arguments)
+    chosen = ctx.get_parameter_source("order") is not ParameterSource.DEFAULT
     request = RunRequest(
         file,
         function,
@@ -312,6 +323,8 @@ def run(
         ulps,
         seeds,
         against,
+        order if chosen else None,
+        checks if ctx.get_parameter_source("checks") is not ParameterSource.DEFAULT else None,
     )
     ctx.exit(run_kernel(request))
 
@@ -334,6 +347,7 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @main.command()
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="[FUNCTION]", required=False)
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE...]")
 @click.option("--as", "form", required=True, type=click.Choice([PROGRAM_FORM, *FORMS]),
               help="The canonical text, or what a target compiles the kernels to.")  # fmt: skip
 @click.option("--target", default=None, metavar="TARGET",
@@ -342,6 +356,7 @@ def fmt(ctx: click.Context, files: tuple[str, ...], check_only: bool, diff: bool
 @click.option("--checks", type=click.Choice(CHECKS), default=CHECKS[0],
               help="Which checks the code makes.  [default: bounds; for spirv and glsl off]")  # fmt: skip
 @_values
+@_python_order
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
 @click.option("--format", "format", type=click.Choice(["text", "json"]), default="text", show_default=True,
               help="Remarks as text for people, or JSON for programs.")  # fmt: skip
@@ -350,22 +365,27 @@ def emit(
     ctx: click.Context,
     file: str,
     function: str | None,
+    arguments: tuple[str, ...],
     form: str,
     target: str | None,
     checks: str,
     definitions: dict[str, str],
+    order: Order | None,
     output: str | None,
     format: str,
 ) -> None:
     """Check a file, and write it or one function of it in another form, or what the compiler remarks on it.
 
-    A FILE is a program, or by its ending a SPIR-V module or a shader.
+    A FILE is a program, or by its ending a SPIR-V module, a shader, or a Python file with kernels. These are compiled
+    for their annotations, and for the arguments that are given as for `girih run`, A=zeros:f32:64x64.
     """
     from girih.commands.emit import EmitRequest, emit_file
 
     if ctx.get_parameter_source("checks") is ParameterSource.DEFAULT:
         checks = DEFAULT_CHECKS
-    ctx.exit(emit_file(EmitRequest(file, function, form, target, checks, definitions, output, format)))
+    function, arguments = _named_first(function, arguments)
+    request = EmitRequest(file, function, form, target, checks, definitions, output, format, arguments, order)
+    ctx.exit(emit_file(request))
 
 
 @main.command()
@@ -395,7 +415,9 @@ def explain(ctx: click.Context, topic: str | None, list_all: bool, list_names: b
 @main.command()
 @click.argument("file", metavar="FILE")
 @click.argument("function", metavar="[FUNCTION]", required=False)
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE...]")
 @_values
+@_python_order
 @click.option(
     "--format", "format", type=click.Choice(["text", "json", "svg", "html"]), default=None,
     help="Text for people, JSON for programs, or a picture with control flow and uses. If left out, the name of the "
@@ -408,17 +430,21 @@ def show(
     ctx: click.Context,
     file: str,
     function: str | None,
+    arguments: tuple[str, ...],
     definitions: dict[str, str],
+    order: Order | None,
     format: str | None,
     output: str | None,
 ) -> None:
     """Show the structure of kernels: regions, values with types and uses, memory read and written.
 
-    A FILE is a program, or by its ending a SPIR-V module or a shader.
+    A FILE is a program, or by its ending a SPIR-V module, a shader, or a Python file with kernels, shown for their
+    annotations, and for the arguments that are given as for `girih run`, A=zeros:f32:64x64.
     """
     from girih.commands.show import show_file
 
-    ctx.exit(show_file(file, function, definitions, format, output))
+    function, arguments = _named_first(function, arguments)
+    ctx.exit(show_file(file, function, definitions, format, output, arguments, order))
 
 
 @main.command()

@@ -353,6 +353,7 @@ ROOMS = {
     "commands.parts": Room(ANY, ("click", "rich", *ARRAYS)),
     "commands.address": Room(("addressing", "draw", "commands.parts"), ("click", "rich", *ARRAYS)),
     "commands.spirv": Room((*WORDS, "rules", "spirv", "front.shaders", "commands.parts"), ("click",)),
+    "commands.python": Room(ANY, ("click", *ARRAYS)),
     "commands.shader": Room(ANY, ("click", *ARRAYS)),
     "commands": Room(ANY, ("click", "rich", *ARRAYS)),
     "tuning": Room(ANY, ARRAYS),

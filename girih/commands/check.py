@@ -8,6 +8,7 @@ import click
 
 from girih.commands.parts.calls import TWICE, analyzed, checked_definitions
 from girih.commands.parts.verdict import report_files
+from girih.commands.python.files import is_python
 from girih.diagnostics import Diagnostic
 
 
@@ -19,11 +20,15 @@ def check_files(paths: Sequence[str], definitions: Mapping[str, str], format: st
 
 
 def _diagnostics(path: str, definitions: Mapping[str, str]) -> list[Diagnostic]:
-    """What is wrong with a file: a SPIR-V module, or a source of one, by its ending, else a program."""
+    """What is wrong with a file: by its ending SPIR-V, a source of it, or Python with kernels; else a program."""
     from girih.front.shaders.files import is_module
 
     if is_module(path):
         from girih.commands.spirv.judge import judged
 
         return judged(path, definitions)
+    if is_python(path):
+        from girih.commands.python.modules import analyzed_python
+
+        return analyzed_python(path, None, (), definitions)[1]
     return analyzed(path, checked_definitions(definitions))[1]

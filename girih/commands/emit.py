@@ -11,9 +11,10 @@ import click
 from girih.commands.parts.calls import refuse_file, unknown
 from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.targets import target_of
+from girih.commands.python.files import is_python
 from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import CompileError, errors, plural
-from girih.ir.core import Function, Module
+from girih.ir.core import Function, Module, Order
 from girih.lazy_dataclass import dataclass
 from girih.runtime.targets import (
     ENVIRONMENT,
@@ -39,17 +40,24 @@ class EmitRequest:
     definitions: Mapping[str, str]
     output: str | None
     format: str = "text"
+    arguments: tuple[str, ...] = ()
+    """Of a kernel in Python: what it is specialised by, as `girih run` takes it."""
+    order: Order | None = None
 
 
 def emit_file(request: EmitRequest) -> int:
     """Write a program in a form to standard output or a file; 1 if it has an error, and then nothing is written."""
     target = _target(request)
-    module, problems = analyzed_file(request.path, request.definitions, None if target is None else target.row.limits)
+    limits = None if target is None else target.row.limits
+    module, problems = analyzed_file(
+        request.path, request.definitions, limits, request.function, request.arguments, request.order
+    )
     print_items(problems, to_stderr=True)
     if module is None or errors(problems):
         click.echo(f"{request.path}: {counted(problems)}", err=True)
         return 1
-    module = _chosen(module, request.function)
+    if not is_python(request.path):
+        module = _chosen(module, request.function)
     try:
         if request.form == REMARKS_FORM and target is not None:
             return _remarks(module, target, request)

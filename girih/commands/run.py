@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from typing import TYPE_CHECKING
 
 import click
@@ -16,10 +14,11 @@ from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import checked_definitions, read_program, unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run, request_against
+from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run, request_against
 from girih.commands.parts.save import Save, checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary, arrays_of
 from girih.commands.parts.targets import known_other, target_of
+from girih.commands.python.files import is_python
 from girih.commands.shader.against import (
     FoundByOtherTarget,
     TargetComparison,
@@ -48,6 +47,10 @@ def run_kernel(request: RunRequest) -> int:
         from girih.commands.shader.run import run_shader
 
         return run_shader(request)
+    if is_python(request.file):
+        from girih.commands.python.run import run_python
+
+        return run_python(request)
     try:
         return _run(request)
     except CompileError as error:
@@ -74,7 +77,7 @@ def _run(request: RunRequest) -> int:
     values = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
     summary = LaunchSummary(function, values)
     grid = kernel.grid or kernel.grid_for(*values)
-    with _keeping_lines(request):
+    with keeping_lines(request):
         seconds, remarks = _launch(kernel, values)
     save_all(_arrays(saves, function, values))
     against = None if request.against is None else _against(request, kernel, given, values)
@@ -100,7 +103,7 @@ def _against(
     other, _ = _kernel(request_against(request))
     function, maker = other.ir, ArrayMaker(request.seed, other.ir.order)
     theirs = [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
-    with found_by_other("the kernel", request), _keeping_lines(request):
+    with found_by_other("the kernel", request), keeping_lines(request):
         _launch(other, theirs)
     pairs = [(p.name, arrays_of(mine), arrays_of(came))
              for p, mine, came in zip(function.parameters, values, theirs, strict=True)]  # fmt: skip
@@ -145,20 +148,6 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
         noun = "a value for" if len(missing) == 1 else "values for"
         raise click.UsageError(f"@{function.name} needs {noun} {', '.join(missing)}")
     return given
-
-
-@contextmanager
-def _keeping_lines(request: RunRequest) -> Iterator[None]:
-    """A context in which what the kernel prints goes into the JSON, if that is what the command prints."""
-    if not request.as_json:
-        yield
-        return
-    output = StringIO()
-    try:
-        with redirect_stdout(output):
-            yield
-    finally:
-        request.printed.extend(output.getvalue().splitlines())
 
 
 def _launch(kernel: Kernel, values: Sequence[object]) -> tuple[float, list[Diagnostic]]:

@@ -14,9 +14,10 @@ from girih.commands.emit import write_text
 from girih.commands.parts.calls import unknown
 from girih.commands.parts.headers import header
 from girih.commands.parts.report import counted, print_items
+from girih.commands.python.files import is_python
 from girih.commands.shader.translated import analyzed_file
 from girih.diagnostics import errors, plural
-from girih.ir.core import Function, Op, Region, Value
+from girih.ir.core import Function, Op, Order, Region, Value
 from girih.ir.print import show_dictionary
 from girih.ir.types import MemRef
 from girih.lazy_dataclass import dataclass
@@ -27,7 +28,13 @@ ENDINGS = {".txt": "text", ".json": "json", ".svg": "svg", ".html": "html"}
 
 
 def show_file(
-    path: str, name: str | None, definitions: Mapping[str, str], given: str | None, output: str | None = None
+    path: str,
+    name: str | None,
+    definitions: Mapping[str, str],
+    given: str | None,
+    output: str | None = None,
+    arguments: Sequence[str] = (),
+    order: Order | None = None,
 ) -> int:
     """Show the kernels of a file, or one of them, in a format, on standard output or in a file.
 
@@ -35,14 +42,14 @@ def show_file(
     if the format that is given and the name of the output disagree, or if neither tells what to write.
     """
     format = _format(given, output)
-    module, problems = analyzed_file(path, definitions)
+    module, problems = analyzed_file(path, definitions, None, name, arguments, order)
     if module is None or errors(problems):
         apart = format != "text" or output not in (None, "-")
         print_items(problems, to_stderr=apart)
         click.echo(f"{path}: {counted(problems)}", err=apart)
         return 1
     functions = list(module.functions)
-    if name is not None:
+    if name is not None and not is_python(path):
         function = module.function(name.removeprefix("@"))
         if function is None:
             unknown("kernel", name, [f.name for f in functions])

@@ -19,7 +19,7 @@ from girih.decorated.turning import turned
 from girih.decorated.variants import Variant, VariantKey, Variants
 from girih.decorated.watch import Watched, watched
 from girih.diagnostics import CompileError, LaunchError, errors, nearest
-from girih.front.python.facts import ConstantFacts, KernelOptions
+from girih.front.python.facts import ConstantFacts, KernelOptions, Specialisation
 from girih.front.python.signature import Declared
 from girih.front.python.translate import KernelDefinition, read, translate
 from girih.front.python.words.messages import judged_in_python
@@ -30,6 +30,9 @@ from girih.runtime.targets import given_elsewhere, launch_options, resolve
 
 if TYPE_CHECKING:
     from girih.api import Kernel
+    from girih.diagnostics import Diagnostic
+    from girih.ir.core import Module
+    from girih.ir.limits import DeviceLimits
     from girih.runtime.targets import ResolvedTarget
 
 
@@ -133,13 +136,29 @@ class DecoratedFunction:
         """A new variant. Raises `CompileError`."""
         from girih.api import program_of
 
-        module = translate(self.source, key.specialisation)
-        if key.order == "C":
-            module = module_in_order(module, "C")
-        problems = judged_in_python(judged(module, (), target.row.limits))
+        module, problems = self._translated(key.specialisation, key.order, target.row.limits)
         if errors(problems):
             raise CompileError(problems)
         return Variant(key, program_of(module, target, problems)[module.functions[0].name], tuple(problems))
+
+    def module(
+        self, arguments: Sequence[object], limits: DeviceLimits | None = None
+    ) -> tuple[Module, list[Diagnostic]]:
+        """The module for one argument of each parameter, and what is wrong with it; `limits` are a target's.
+
+        Nothing is compiled or kept. Raises `LaunchError` for wrong arguments, and `CompileError` for a function that
+        cannot be translated.
+        """
+        found = specialised(self.parameters, arguments, self.options, self.promises, alone=self.target is None)
+        return self._translated(found.specialisation, found.order, limits)
+
+    def _translated(
+        self, specialisation: Specialisation, order: str | None, limits: DeviceLimits | None
+    ) -> tuple[Module, list[Diagnostic]]:
+        module = translate(self.source, specialisation)
+        if order == "C":
+            module = module_in_order(module, "C")
+        return module, judged_in_python(judged(module, (), limits))
 
     def watched(self) -> tuple[Watched, ...]:
         """What the function, its helpers and its grid read from outside, as it is now."""
@@ -154,10 +173,11 @@ class DecoratedFunction:
         if self.target is not None:
             launch_options(self._resolved(None).row, given)
 
-    def for_target(self, target: str) -> DecoratedFunction:
-        """The definition with another target. Raises `ValueError` for one that does not exist."""
-        resolve(target, **self.settings)
-        return replace(self, target=target)
+    def for_target(self, target: str, settings: Mapping[str, str] | None = None) -> DecoratedFunction:
+        """The definition with another target, and other settings of it. Raises `ValueError` for what does not exist."""
+        settings = self.settings if settings is None else settings
+        resolve(target, **settings)
+        return replace(self, target=target, settings=settings)
 
     def with_constants(self, constants: Mapping[str, object]) -> DecoratedFunction:
         """The definition with other defaults of constants. Raises `ValueError`."""

@@ -74,6 +74,11 @@ class PythonKernel:
         return self._definition.name
 
     @property
+    def definition(self) -> DecoratedFunction:
+        """The kernel as it was defined: its parameters, and what its decorator was given."""
+        return self._definition
+
+    @property
     def function(self) -> FunctionType:
         """The function as it was decorated."""
         return self._definition.function
@@ -145,12 +150,14 @@ class PythonKernel:
         """
         return PythonKernel(self._definition.with_constants(constants), self._grid, self._options)
 
-    def on(self, target: str) -> PythonKernel:
+    def on(self, target: str, *, checks: str | None = None) -> PythonKernel:
         """The kernel for a target, as `girih.load` names it: `kernel.on("interpreter")(arguments)`.
 
-        Raises `ValueError` for a target that does not exist.
+        `checks` says how much its code checks, where not what the decorator says. Raises `ValueError` for a target or
+        checks that do not exist.
         """
-        return PythonKernel(self._definition.for_target(target), self._grid, self._options)
+        settings = None if checks is None else {"checks": checks}
+        return PythonKernel(self._definition.for_target(target, settings), self._grid, self._options)
 
     # --- calls -----------------------------------------------------------------------------
 

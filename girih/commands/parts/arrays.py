@@ -84,6 +84,10 @@ class ArrayMaker:
         self.order = order
         self.random = np.random.default_rng(seed)
 
+    def loaded(self, path: str, element: Number) -> Array:
+        """The array in a file as it is; `element` is what bytes are that NumPy has no type for."""
+        return _load(path, MemRef.packed(element, ()))
+
     def value(self, parameter: Parameter, position: int, given: Specification) -> object:
         """The Python argument for a parameter, counted from 1.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import field, replace
+from io import StringIO
 
 import click
 
@@ -41,6 +43,10 @@ class RunRequest:
     """Of shaders: how many seeds each latitude gets where a buffer is not as expected; 0 for no look at them."""
     against: str | None = None
     """The target whose results are compared, None for none."""
+    python_order: Order | None = None
+    """Of kernels in Python: the order of arrays, None for that of files and C."""
+    python_checks: str | None = None
+    """Of kernels in Python: the checks, None for what the decorator says."""
     printed: list[str] = field(default_factory=list)
     """The lines that the kernel has printed, where they are a part of the JSON."""
 
@@ -103,3 +109,17 @@ def refuse_run(
     if verdict is not None:
         click.echo(verdict)
     return 1
+
+
+@contextmanager
+def keeping_lines(request: RunRequest) -> Iterator[None]:
+    """A context in which what the kernel prints goes into the JSON, if that is what the command prints."""
+    if not request.as_json:
+        yield
+        return
+    output = StringIO()
+    try:
+        with redirect_stdout(output):
+            yield
+    finally:
+        request.printed.extend(output.getvalue().splitlines())

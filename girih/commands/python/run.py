@@ -1,0 +1,79 @@
+"""`girih run` of a kernel in Python: specialised by the arguments that are given, which are used as they are."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from girih.commands.parts.arrays import ArrayInputError
+from girih.commands.parts.report import print_items, print_json
+from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run
+from girih.commands.parts.save import checked_saves, save_all
+from girih.commands.parts.summary import LaunchSummary, arrays_of
+from girih.commands.parts.targets import target_of
+from girih.commands.python.arguments import PythonArguments
+from girih.commands.python.files import kernel_of
+from girih.decorated.specialise import shown
+from girih.diagnostics import CompileError, KernelError, LaunchError, plural
+
+
+def run_python(request: RunRequest) -> int:
+    """Run a kernel and print a summary; 1 if the kernel or an argument is wrong, or if the run has findings."""
+    try:
+        return _run(request)
+    except (CompileError, LaunchError) as error:
+        return refuse_run(request, error.diagnostics, [])
+    except KernelError as error:
+        return refuse_run(request, [], error.findings)
+    except ArrayInputError as error:
+        return refuse_run(request, [], [], str(error))
+
+
+def _run(request: RunRequest) -> int:
+    _refuse_others(request)
+    options = launch_options_of(request, target_of(request.target, request.checks))
+    kernel = kernel_of(request.file, request.function)
+    kernel = kernel.on(request.target, checks=request.python_checks).options(**options)
+    if request.grid is not None:
+        kernel = kernel[request.grid]
+    definition = kernel.definition
+    given = PythonArguments.of(definition, request.arguments, request.definitions)
+    lacking = [shown(p) for p in given.missing(definition, launched=True)]
+    if lacking:
+        raise click.UsageError(f"{kernel.name} needs {plural(len(lacking), 'value')} more: {', '.join(lacking)}")
+    values = given.values(definition, request.seed, request.python_order)
+    variant = kernel.variant(*values)
+    function = variant.ir
+    saves = checked_saves(function, given.arrays, request.saves)
+    by_name = {p.name: value for p, value in zip(definition.parameters, values, strict=True)}
+    summary = LaunchSummary(function, [by_name[p.name] for p in function.parameters])
+    grid = kernel.grid or kernel.grid_for(*values)
+    if not request.as_json:
+        print_items(variant.warnings, to_stderr=True)
+    start = time.perf_counter()
+    with keeping_lines(request):
+        kernel(*values)
+    seconds = time.perf_counter() - start
+    remarks = list(variant.kernel.executor.remarks)
+    save_all([pair for s in saves for pair in zip(s.paths, arrays_of(by_name[s.name]), strict=True)])
+    if request.as_json:
+        print_json({"diagnostics": [d.to_json() for d in (*variant.warnings, *remarks)], "findings": [],
+                    "printed": request.printed, "summary": summary.to_json(grid, seconds)})  # fmt: skip
+        return 0
+    print_items(remarks, to_stderr=True)
+    click.echo(summary.render(grid, seconds))
+    for save in saves:
+        click.echo(f"saved {save.name} to {', '.join(save.paths)}")
+    return 0
+
+
+def _refuse_others(request: RunRequest) -> None:
+    """Raise `click.UsageError` for options that are for other files."""
+    for given, flag, what in (
+        (request.push, "--push", "shaders"),
+        (request.expected, "--expect", "shaders"),
+        (request.against, "--against", "programs and shaders"),
+    ):
+        if given:
+            raise click.UsageError(f"{flag} is for {what}; {request.file} has kernels in Python")
