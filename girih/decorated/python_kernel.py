@@ -10,6 +10,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pickle import PicklingError
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,20 @@ class PythonKernel:
         self._quick.clear()
 
     def __reduce__(self) -> tuple[object, ...]:
-        function = self._definition.function
-        return _found, (function.__module__, function.__qualname__, self._grid, dict(self._options))
+        definition = self._definition
+        function = definition.function
+        if "<locals>" in function.__qualname__:
+            raise PicklingError(f"{function.__qualname__} cannot be pickled: no module has a name for it")
+        constants = {p.name: p.default for p in definition.parameters if p.kind == "constant"}
+        return _found, (
+            function.__module__, function.__qualname__, definition.target, constants, self._grid, dict(self._options)
+        )  # fmt: skip
+
+    def __copy__(self) -> PythonKernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> PythonKernel:
+        return self
 
     # --- what it is ------------------------------------------------------------------------
 
@@ -298,11 +311,28 @@ class PythonKernel:
         return allocated(shape, element_of(parameter, variables, array), value, array.order)
 
 
-def _found(module: str, name: str, grid: Sizes | None, options: Mapping[str, object]) -> PythonKernel:
-    """The kernel of a name in a module, on a grid, with options. Raises `AttributeError` where there is none."""
+def _found(
+    module: str, name: str, target: str | None, constants: Mapping[str, object], grid: Sizes | None,
+    options: Mapping[str, object],
+) -> PythonKernel:  # fmt: skip
+    """The kernel of a name in a module, for a target, with defaults of constants, a grid and options.
+
+    Raises `AttributeError` where the module has no such name.
+    """
     found: Any = import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
     assert isinstance(found, PythonKernel)
-    kernel: PythonKernel = found.options(**options) if options else found
+    kernel: PythonKernel = found if target is None or target == found.target else found.on(target)
+    own = {p.name: p.default for p in kernel._definition.parameters if p.kind == "constant"}
+    changed = {name: value for name, value in constants.items() if not _is_equal(value, own[name])}
+    if changed:
+        kernel = kernel.define(**changed)
+    if options:
+        kernel = kernel.options(**options)
     return kernel if grid is None else kernel[grid]
+
+
+def _is_equal(a: object, b: object) -> bool:
+    """Whether two defaults are one constant: 1 and True are two."""
+    return a is b or (type(a) is type(b) and repr(a) == repr(b))

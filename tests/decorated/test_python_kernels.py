@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import warnings
@@ -305,6 +306,27 @@ def test_a_kernel_is_pickled_by_its_name() -> None:
     on_grid = pickle.loads(pickle.dumps(axpby[2]))
     assert on_grid.grid == (2, 1, 1)
     assert on_grid.variants is axpby.variants
+
+
+def test_a_pickled_kernel_keeps_its_target_and_constants() -> None:
+    changed = subtract.on("interpreter").define(times=3)
+    again = pickle.loads(pickle.dumps(changed))
+    assert again.target == "interpreter"
+    X, Z = _filled((3, 4)), np.zeros((3, 4), np.float32)
+    again(X, -X, Z)
+    assert np.array_equal(Z, 6 * X)
+    assert copy.copy(changed) is changed
+    assert copy.deepcopy([changed]) == [changed]
+
+
+def test_a_kernel_inside_a_function_is_not_pickled() -> None:
+    @girih.kernel
+    def inner(X: gl.Vector[gl.f32]) -> None:
+        X[0] = 1.0
+
+    with pytest.raises(pickle.PicklingError, match="inner cannot be pickled: no module has a name for it"):
+        pickle.dumps(inner)
+    assert copy.deepcopy(inner) is inner
 
 
 def test_a_kernel_is_a_helper_of_another_one() -> None:
