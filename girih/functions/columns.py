@@ -12,6 +12,7 @@ from girih import kernels
 from girih.diagnostics import KernelError
 from girih.functions.host import DTYPE_OF, HOST
 from girih.functions.layouts import AxisView, elements, is_packed, split
+from girih.functions.libraries import taken as taken_array
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.problems import listed, refuse
 from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
@@ -91,9 +92,14 @@ def cross_entropy(
     losses = _CROSS_ENTROPY((logits, targets), (axis, ignore_index), out, target)
     if reduction == "none":
         return losses
+    total = losses.sum()
     if reduction == "sum":
-        return losses.sum()
-    return losses.sum() / (targets != ignore_index).sum()
+        return total
+    found = taken_array("cross_entropy", "targets", targets)
+    if found.library is not HOST:
+        return total / (targets != ignore_index).sum(dtype=losses.dtype)
+    with np.errstate(invalid="ignore"):
+        return total / int(np.count_nonzero(found.array != ignore_index))
 
 
 # --- along an axis -----------------------------------------------------------------------------

@@ -61,6 +61,9 @@ def same(array: Any) -> Any:
 
 def taken(function: str, name: str, value: object) -> Taken:
     """An array of any library. Raises `LaunchError` for what is no array that a function takes."""
+    if isinstance(value, np.ma.MaskedArray):
+        refuse(function, "bind.type", f"{name} is a masked array, whose mask no kernel reads",
+               f"pass {name}.data, the array without its mask, or {name}.filled(...)")  # fmt: skip
     if isinstance(value, np.ndarray):
         return Taken(HOST, np.asarray(value), same)
     home = value.__class__.__module__.partition(".")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -216,3 +217,17 @@ def test_cross_entropy_of_classes_along_another_axis() -> None:
             functions.cross_entropy(logits.swapaxes(1, 2).copy(), np.asfortranarray(targets), reduction="none"), wanted
         )
     assert functions.cross_entropy(np.zeros((0, 3), np.float32), np.zeros(0, int), reduction="none").shape == (0,)
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+def test_the_mean_of_cross_entropy_is_of_the_type_of_losses(type_: str) -> None:
+    logits, targets = drawn(type_, 4, 33), np.array([3, -100, 7, 32])
+    wanted = np.float64 if type_ == "f64" else np.float32
+    mean = functions.cross_entropy(logits, targets)
+    assert mean.dtype == wanted
+    assert functions.cross_entropy(logits, memoryview(targets)) == mean
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        none = functions.cross_entropy(logits, np.full(4, -100))
+    assert np.isnan(none)
+    assert none.dtype == wanted

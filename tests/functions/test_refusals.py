@@ -39,6 +39,8 @@ REFUSED: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: functions.matmul(X, X.T, out=np.zeros((4, 5), np.float32)), "bind.shape", r"the result has \(4, 4\)"),
     (lambda: functions.matmul(X, X.T, out=np.zeros((4, 4))), "bind.dtype", "out has elements of float64"),
     (lambda: functions.softmax(X, out=READ_ONLY), "bind.read_only", "out must be writeable"),
+    (lambda: functions.softmax(np.ma.masked_less(X, 2)), "bind.type", r"x is a masked array.*\n.*x\.data"),
+    (lambda: functions.softmax(X, out=np.ma.masked_less(X, 2)), "bind.type", "out is a masked array"),
     (lambda: functions.softmax(X, 2), "bind.range", "axis is 2; x has 2 axes: it must be from -2 to 1"),
     (lambda: functions.softmax(X, -3), "bind.range", "axis is -3"),
     (lambda: functions.softmax(X, 1.5), "bind.type", "axis must be an integer; got 1.5"),
