@@ -7,7 +7,7 @@ call, by identity: that costs some tens of nanoseconds for each.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from girih.lazy_dataclass import dataclass
 
@@ -50,21 +50,36 @@ def watched(function: types.FunctionType) -> tuple[Watched, ...]:
 def _names(function: types.FunctionType) -> Iterator[Watched]:
     """The names that one function reads from outside, with their values."""
     name = function.__name__
+    read = list(dict.fromkeys(_read_names(function.__code__)))
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
     for free, cell in cells.items():
-        yield Watched(name, free, None, cell, _value(free, None, cell))
-    read = list(dict.fromkeys(_read_names(function.__code__)))
+        value = _value(free, None, cell)
+        yield Watched(name, free, None, cell, value)
+        yield from _inside(name, value, read, set())
     for word in read:
         space = function.__globals__
         value = space.get(word, _NOTHING)
         if value is _NOTHING:
             continue
         if isinstance(value, types.ModuleType):
-            if _package(value.__name__) not in _FIXED:
-                inside = vars(value)
-                yield from (Watched(name, f"{w}", inside, None, inside[w]) for w in read if w in inside)
+            yield from _inside(name, value, read, set())
         elif _package(getattr(value, "__module__", None)) not in _FIXED:
             yield Watched(name, word, space, None, value)
+            yield from _inside(name, value, read, set())
+
+
+def _inside(function: str, owner: object, read: Sequence[str], known: set[int]) -> Iterator[Watched]:
+    """The attributes of a module or a class that a function may read, and those of what they are."""
+    if not isinstance(owner, types.ModuleType | type) or id(owner) in known:
+        return
+    known.add(id(owner))
+    if _package(owner.__name__ if isinstance(owner, types.ModuleType) else owner.__module__) in _FIXED:
+        return
+    for space in (vars(owner),) if isinstance(owner, types.ModuleType) else map(vars, owner.__mro__):
+        for word in read:
+            if word in space:
+                yield Watched(function, word, space, None, space[word])
+                yield from _inside(function, space[word], read, known)
 
 
 def _read_names(code: types.CodeType) -> Iterator[str]:

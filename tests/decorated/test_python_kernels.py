@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import types
 import warnings
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -193,6 +194,36 @@ def test_what_a_kernel_reads_from_outside_may_change() -> None:
     factor = 2.0
     scale(X)
     assert len(scale.variants) == 2
+
+
+def test_attributes_of_classes_and_modules_may_change() -> None:
+    class Inner:
+        step = 1.0
+
+    class Sizes:
+        inner = Inner
+
+    class Derived(Sizes):
+        pass
+
+    module, package = types.ModuleType("one_module"), types.ModuleType("one_package")
+    vars(module)["offset"] = 10.0
+    vars(package)["module"] = module
+
+    @girih.kernel
+    def add(X: gl.Vector[gl.f32]) -> None:
+        X[0] = Derived.inner.step + package.module.offset
+
+    X = np.zeros(1, np.float32)
+    add(X)
+    add(X)
+    assert X[0] == 11
+    Inner.step = 2.0
+    add(X)
+    assert X[0] == 12
+    vars(module)["offset"] = 20.0
+    add(X)
+    assert X[0] == 22
 
 
 def test_variants_are_bounded_and_that_is_said() -> None:
