@@ -207,6 +207,8 @@ def defined(
     most: int,
 ) -> DecoratedFunction:
     """The definition of a kernel. Raises `CompileError` for a function that is none, `ValueError` for wrong options."""
+    if most < 1:
+        raise ValueError(f"most_variants is {most}; it must be 1 or more")
     source = read(function)
     plain = source.text.function
     assert isinstance(plain, FunctionType)

@@ -246,6 +246,8 @@ def test_variants_are_bounded_and_that_is_said() -> None:
         warnings.simplefilter("error")
         fill(Y, 4)
     assert Y[0] == 4
+    with pytest.raises(ValueError, match="most_variants is 0; it must be 1 or more"):
+        girih.kernel(most_variants=0)(fill.function)
 
 
 def test_results_are_allocated() -> None:
