@@ -72,11 +72,13 @@ def _choices(path: str | PathLike[str]) -> list[Any]:
         return []
     except ValueError:
         held = None
-    if not isinstance(held, dict) or held.get("girih.tune") != FORMAT or not all(map(_is_choice, held["choices"])):
+    found = held.get("choices") if isinstance(held, dict) and held.get("girih.tune") == FORMAT else None
+    if not isinstance(found, list) or not all(map(_is_choice, found)):
         raise ValueError(f"{fspath(path)} is not a file of girih.tune, or of another version of it")
-    choices: list[Any] = held["choices"]
-    return choices
+    return found
 
 
 def _is_choice(one: object) -> bool:
-    return isinstance(one, dict) and one.keys() == {"kernel", "target", "definitions"}
+    if not isinstance(one, dict) or one.keys() != {"kernel", "target", "definitions"}:
+        return False
+    return isinstance(one["definitions"], dict)

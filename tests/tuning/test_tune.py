@@ -138,8 +138,15 @@ def test_a_file_keeps_the_choice_for_loading_and_decorators(tmp_path: Path) -> N
     assert again._definition.parameter("tile").default == 2
     with pytest.raises(ValueError, match="no choice for add on interpreter; it has add on cpu, halve on cpu"):
         girih.loads(TEXT, "interpreter", file)
-    file.write_text("[]")
-    with pytest.raises(ValueError, match="is not a file of girih"):
-        girih.loads(TEXT, definitions=file)
+    choice = '{"kernel": "add", "target": "cpu", "definitions": 1}'
+    for text in (
+        "[]",
+        '{"girih.tune": 1}',
+        '{"girih.tune": 1, "choices": 1}',
+        f'{{"girih.tune": 1, "choices": [{choice}]}}',
+    ):
+        file.write_text(text)
+        with pytest.raises(ValueError, match="is not a file of girih"):
+            girih.loads(TEXT, definitions=file)
     with pytest.raises(FileNotFoundError):
         girih.loads(TEXT, definitions=tmp_path / "none.json")
