@@ -2,7 +2,7 @@
 
 In a document
 - a fenced block ``python`` is executed; all blocks of a document share one namespace. A block ``output`` right after it
-  is what it prints;
+  is what it prints. From the first block with a kernel in Python on, they are as if pasted into a file `example.py`;
 - a fenced block ``text NAME`` (any language, then a file name) is written into the working folder;
 - a fenced block ``tl`` is a program: it is accepted, but for lines that end in `; error: CODE` or `; warning: CODE`;
 - in ``console`` and ``sh`` blocks every line `$ girih ...` or `$ python ...` is run, and the lines below it, up to the
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import os
 import re
 import shlex
@@ -143,10 +144,21 @@ def check_program(block: Block) -> list[Complaint]:
     return [Complaint(block, f"the program is told {told}, its lines announce {announced}")]
 
 
+EXAMPLE = "example.py"
+"""The file that readers of a page with kernels in Python have pasted its blocks into, one behind the other."""
+
+
 def run_python(block: Block, document: Path, namespace: dict[str, object]) -> str:
     printed = io.StringIO()
     # Empty lines in front, so that a traceback names the line of the document.
-    code = compile("\n" * block.line + block.body, str(document), "exec")
+    lines, name = ["\n"] * block.line, str(document)
+    if "@girih.kernel" in block.body or EXAMPLE in namespace:
+        # Kernels are read from their text.
+        name, lines = EXAMPLE, namespace.setdefault(EXAMPLE, [])  # type: ignore[assignment]
+    code = compile("".join("\n" for _ in lines) + block.body, name, "exec")
+    if name == EXAMPLE:
+        lines += block.body.splitlines(keepends=True)
+        linecache.cache[EXAMPLE] = (sum(map(len, lines)), None, list(lines), EXAMPLE)
     with contextlib.redirect_stdout(printed):
         exec(code, namespace)
     return printed.getvalue()
