@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, overload
@@ -11,7 +12,7 @@ from girih.decorated.python_kernel import PythonKernel
 from girih.decorated.results import Rule
 from girih.decorated.specialise import ArrayPromises
 from girih.decorated.variants import MOST_VARIANTS
-from girih.diagnostics import nearest
+from girih.diagnostics import CompileError, nearest
 from girih.front.python.facts import KernelOptions
 from girih.ir.hints import MACHINE_HINTS
 from girih.runtime.targets import resolve
@@ -73,6 +74,8 @@ def kernel(
     Raises `CompileError` where the function's text cannot be had or a parameter says no type, `ValueError` and
     `TypeError` for wrong options.
     """
+    if grid is not None and not callable(grid):
+        raise TypeError(f"grid is a lambda of parameters, such as lambda X: (X.shape[0],); got {grid!r}")
     machines = tuple((name, tuple(_hints(name, given).items())) for name, given in hints.items())
     options = KernelOptions(grid, subgroup_size, work_group_size and tuple(work_group_size), tuple(allow), machines)
     promises = ArrayPromises(dict(sizes or {}), alignment)
@@ -84,7 +87,13 @@ def kernel(
             chosen = definitions or {}
         else:
             chosen = read(definitions, [plain.__name__], target or resolve().name)
-        return PythonKernel(defined(plain, options, promises, target, settings, out, chosen, most_variants))
+        try:
+            return PythonKernel(defined(plain, options, promises, target, settings, out, chosen, most_variants))
+        except CompileError as error:
+            # What is wrong is in the user's lines, which the message shows, not in those that found it.
+            if os.environ.get("GIRIH_TRACEBACK"):
+                raise
+            raise error.with_traceback(None) from None
 
     return decorate if function is None else decorate(function)
 

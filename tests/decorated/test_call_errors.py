@@ -142,3 +142,14 @@ def test_wrong_options_of_the_decorator_are_refused(
     with pytest.raises(error) as caught:
         girih.kernel(**options)(mix.function)
     assert message in str(caught.value)
+
+
+def test_wrong_definitions_are_told_without_the_frames_that_found_them() -> None:
+    def untyped(X):  # type: ignore[no-untyped-def]
+        X[0] = 1.0
+
+    with pytest.raises(girih.CompileError, match="says no type") as caught:
+        girih.kernel(grid=lambda X: X.shape[0])(untyped)
+    assert len(caught.traceback) <= 2
+    with pytest.raises(TypeError, match="grid is a lambda of parameters"):
+        girih.kernel(grid=3)  # type: ignore[call-overload]

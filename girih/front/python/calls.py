@@ -32,6 +32,7 @@ from girih.ir.types import (
     TensorViewType,
     Type,
 )
+from girih.language.foreign import INSTEAD
 from girih.language.tensor_layout import TensorLayout, TensorView
 from girih.language.words import WORD
 from girih.lazy_dataclass import dataclass
@@ -107,7 +108,8 @@ class Calls(Subscripts):
             return method
         callee = self.expression(node.func)
         if not isinstance(callee, Known):
-            self.fail("call", f"{described(callee)} cannot be called", self.span(node.func))
+            self.fail("call", f"{described(callee)} cannot be called", self.span(node.func),
+                      f"`{ast.unparse(node.func)}` is a value here: give it a name that no function has")  # fmt: skip
         function = callee.value
         if isinstance(function, TypeVar):
             function = self.type_variables.get(function, function)
@@ -288,8 +290,10 @@ class Calls(Subscripts):
         except TypeError:
             hint = None
         close = None if hint else nearest(str(what), self.words)
+        other = INSTEAD.get(str(what))
         self.fail("call", f"`{what}` cannot be called in a kernel", self.span(node.func),
-                  hint or (f"did you mean gl.{close}?" if close else None))  # fmt: skip
+                  hint or (f"did you mean gl.{close}?" if close else f"write {other}" if other else
+                  "a kernel calls functions made by `def`, element types, and words of girih.language"))  # fmt: skip
 
     def _least(self, smallest: bool, operands: list[Argument], span: Span) -> Operand:
         """Python's `min` and `max` of two and more numbers."""

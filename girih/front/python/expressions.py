@@ -68,7 +68,8 @@ class Expressions(Arithmetic):
         found = self.scope.lookup(node.id)
         if found is None:
             close = nearest(node.id, self.scope.known_names())
-            self.fail("name", f"there is no `{node.id}`", span, f"did you mean `{close}`?" if close else None)
+            self.fail("name", f"there is no `{node.id}`", span, f"did you mean `{close}`?" if close else
+                      f"set it before, make it a parameter, or set it outside: {node.id} = ...")  # fmt: skip
         found = self.set(found, span)
         if isinstance(found, Known):
             self._capturable(found.value, node.id, span)

@@ -55,6 +55,9 @@ def declared_parameters(text: FunctionSource) -> tuple[Declared, ...]:
 def _declared(text: FunctionSource, argument: ast.arg, default: object) -> Declared:
     span = text.span(argument)
     if argument.annotation is None:
+        if argument.arg == "self":
+            raise fault("annotation", "a kernel is no method, found the parameter `self`", span,
+                        "define it outside of the class, or put @staticmethod above @girih.kernel")  # fmt: skip
         raise fault("annotation", f"the parameter `{argument.arg}` says no type", span,
                     f"write {argument.arg}: gl.f32, gl.Matrix[gl.f32], gl.constant, ...")  # fmt: skip
     value = _evaluated(text, argument)
@@ -91,7 +94,8 @@ def _evaluated(text: FunctionSource, argument: ast.arg) -> object:
 
 def _unreadable(annotation: str, error: Exception, span: Span) -> PythonFault:
     return fault("annotation", f"the annotation `{annotation}` cannot be read: {error}", span,
-                 "import what it names where the kernel is defined")  # fmt: skip
+                 "import what it names where the kernel is defined; with `from __future__ import annotations` a name "
+                 "of an enclosing function is seen only where the body reads it, too")  # fmt: skip
 
 
 def _meaning(

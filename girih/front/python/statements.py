@@ -146,7 +146,8 @@ class Statements(Loops):
         if not isinstance(operand, Many):
             self.fail("assignment", f"a tuple is taken apart, found {described(operand)}", at)
         if len(operand.items) != count:
-            self.fail("assignment", f"{count} names for {len(operand.items)} values", self.span(target))
+            self.fail("assignment", f"{count} names for {len(operand.items)} values", self.span(target),
+                      "write a name for each value; `_` for one that is not needed")  # fmt: skip
         return operand.items
 
     def _on_annassign(self, node: ast.AnnAssign) -> None:
@@ -213,7 +214,8 @@ class Statements(Loops):
 
     def _on_functiondef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
-            self.fail("statement", "a decorator has no meaning in a kernel", self.span(node.decorator_list[0]))
+            self.fail("statement", "a decorator has no meaning in a kernel", self.span(node.decorator_list[0]),
+                      "leave it out; a function in a kernel is a helper, and a kernel is defined outside")  # fmt: skip
         self.scope.names[node.name] = Known(LocalFunction(node, self.scope))
 
     def _on_assert(self, node: ast.Assert) -> None:

@@ -193,8 +193,14 @@ class Subscripts(Expressions):
         base = self.part(owner, span)
         kept = [axis for axis, dropped in enumerate(base.dropped) if not dropped]
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for place in places:
+            if isinstance(place, ast.Constant) and place.value is None:
+                self.fail("index", "a new axis has no meaning in a kernel", self.span(place),
+                          "write gl.expand(X, axis, (1, n)) for a view with an axis of size 1")  # fmt: skip
         if len(places) > len(kept):
-            self.fail("index", f"there are {len(kept)} axes, found {len(places)} indices", self.span(node.slice))
+            axes = f"{len(kept)} {'axis' if len(kept) == 1 else 'axes'}"
+            self.fail("index", f"the array has {axes}, found {len(places)} indices", self.span(node.slice),
+                      "write one index or slice for each axis, or annotate the parameter with its rank")  # fmt: skip
         offsets, sizes, dropped = list(base.offsets), list(base.sizes), list(base.dropped)
         for axis, place in zip(kept, places, strict=False):
             offset, size, dropped[axis] = self._place(base, axis, place, node.value)
@@ -221,8 +227,6 @@ class Subscripts(Expressions):
             return offset, size, False
         if isinstance(node, ast.Constant) and node.value is ...:
             self.fail("index", "`...` has no meaning in a kernel", span, "write `:` for each axis")
-        if isinstance(node, ast.Constant) and node.value is None:
-            self.fail("index", "a new axis has no meaning in a kernel", span)
         operand = self.expression(node)
         value = self.literal(operand)
         size_known = base.sizes[axis]
