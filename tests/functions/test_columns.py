@@ -225,7 +225,7 @@ def test_the_mean_of_cross_entropy_is_of_the_type_of_losses(type_: str) -> None:
     wanted = np.float64 if type_ == "f64" else np.float32
     mean = functions.cross_entropy(logits, targets)
     assert mean.dtype == wanted
-    assert functions.cross_entropy(logits, memoryview(targets)) == mean
+    assert functions.cross_entropy(logits, memoryview(targets)) == mean  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         none = functions.cross_entropy(logits, np.full(4, -100))

@@ -18,7 +18,7 @@ from girih.front.python.conversions import literal_of, scalar_type
 from girih.front.python.emission import described, described_value
 from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime
-from girih.front.python.reading import FunctionNode, FunctionSource, read_function
+from girih.front.python.reading import WRAPPED, FunctionNode, FunctionSource, is_wrapped, read_function
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts
 from girih.ir.types import (
@@ -120,6 +120,9 @@ class Calls(Subscripts):
         name = getattr(function, WORD, None)
         if isinstance(name, str):
             return self._word(function, name, operands, keywords, span)
+        if is_wrapped(function):
+            self.fail("call", f"`{ast.unparse(node.func)}` is wrapped by a decorator, {WRAPPED}", self.span(node.func),
+                      "call a function without one")  # fmt: skip
         plain = function if isinstance(function, LocalFunction) else inspect.unwrap(_function_of(function))
         if isinstance(plain, LocalFunction | types.FunctionType):
             values = [operand for operand, _ in operands]

@@ -69,8 +69,23 @@ class FunctionSource:
         return Span(self.source, self.span(node.body[0]).start, self.span(node.body[-1]).end)
 
 
+WRAPPED = "whose work a kernel would not do"
+
+
+def is_wrapped(function: object) -> bool:
+    """Whether a function is what a decorator such as `functools.wraps` or `lru_cache` has put around another."""
+    return hasattr(function, "__wrapped__") and type(function) in (types.FunctionType, type(lru_cache(_name)))
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", function))
+
+
 def read_function(function: object) -> FunctionSource:
     """The text of a function. Raises `PythonFault` where it is none, or its text cannot be had."""
+    if is_wrapped(function):
+        raise fault("function", f"{_name(function)} is wrapped by another decorator, {WRAPPED}", NOWHERE,
+                    "leave that decorator out; above @girih.kernel it is called with each launch")  # fmt: skip
     plain = inspect.unwrap(function) if callable(function) else function
     if not isinstance(plain, types.FunctionType):
         raise fault("function", f"expected a function defined with `def`, found {_kind(function)}", NOWHERE,

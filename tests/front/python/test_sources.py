@@ -202,3 +202,31 @@ def test_what_the_checker_says_shows_the_line_of_python() -> None:
     with pytest.raises(CompileError) as error:
         one_sided(np.zeros(3, np.float32))
     assert ["gl.barrier()" in d.span.text for d in error.value.diagnostics] == [True]
+
+
+def twice(function: Callable[..., object]) -> Callable[..., object]:
+    """A decorator that changes what a function does."""
+
+    @functools.wraps(function)
+    def wrapper(*given: object) -> object:
+        function(*given)
+        return function(*given)
+
+    return wrapper
+
+
+@pytest.mark.parametrize("decorator", [twice, functools.lru_cache])
+def test_a_decorator_around_a_function_is_not_dropped(decorator: Callable[..., Callable[..., object]]) -> None:
+    """Neither of the kernel nor of a helper: what it does would be lost."""
+
+    @decorator
+    def wrapped(X: gl.Vector[gl.f32]) -> None:
+        pass
+
+    def kernel(X: gl.Vector[gl.f32]) -> None:
+        wrapped(X)
+
+    with pytest.raises(CompileError, match="wrapped is wrapped by another decorator"):
+        read(wrapped)
+    with pytest.raises(CompileError, match=r"python\.call.*`wrapped` is wrapped by a decorator"):
+        translate(read(kernel), VECTOR)
