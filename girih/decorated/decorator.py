@@ -15,7 +15,7 @@ from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import CompileError, nearest
 from girih.front.python.facts import KernelOptions
 from girih.ir.hints import MACHINE_HINTS
-from girih.runtime.targets import resolve
+from girih.runtime.targets import CHECKS, resolve
 from girih.tuned import read
 
 
@@ -77,6 +77,9 @@ def kernel(
     if grid is not None and not callable(grid):
         raise TypeError(f"grid is a lambda of parameters, such as lambda X: (X.shape[0],); got {grid!r}")
     machines = tuple((name, tuple(_hints(name, given).items())) for name, given in hints.items())
+    _refuse_wrong_attributes(subgroup_size, work_group_size, allow)
+    if checks not in (None, *CHECKS):
+        raise ValueError(f"checks is one of {', '.join(map(repr, CHECKS))}; got {checks!r}")
     options = KernelOptions(grid, subgroup_size, work_group_size and tuple(work_group_size), tuple(allow), machines)
     promises = ArrayPromises(dict(sizes or {}), alignment)
     settings = {} if checks is None else {"checks": checks}
@@ -96,6 +99,20 @@ def kernel(
             raise error.with_traceback(None) from None
 
     return decorate if function is None else decorate(function)
+
+
+def _refuse_wrong_attributes(subgroup_size: object, work_group_size: object, allow: object) -> None:
+    """Raise `TypeError` for attributes of the function that are of a wrong kind; the checker judges their values."""
+    if subgroup_size is not None and type(subgroup_size) is not int:
+        raise TypeError(f"subgroup_size is a whole number, such as 32; got {subgroup_size!r}")
+    if work_group_size is not None and not _is_list_of(work_group_size, int):
+        raise TypeError(f"work_group_size is a tuple of whole numbers, such as (128, 1); got {work_group_size!r}")
+    if not _is_list_of(allow, str):
+        raise TypeError(f"allow is a tuple of permissions, such as ('contract',); got {allow!r}")
+
+
+def _is_list_of(value: object, kind: type) -> bool:
+    return isinstance(value, list | tuple) and all(type(one) is kind for one in value)
 
 
 def _hints(machine: str, given: object) -> Mapping[str, object]:

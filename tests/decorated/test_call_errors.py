@@ -126,6 +126,11 @@ def test_a_traceback_shows_the_users_lines_alone(monkeypatch: pytest.MonkeyPatch
     [
         ({"targets": {}}, TypeError, "no option 'targets'; did you mean 'target'?"),
         ({"hopper": 3}, TypeError, "hopper takes a mapping from hints to values"),
+        ({"work_group_size": 5}, TypeError, "work_group_size is a tuple of whole numbers"),
+        ({"work_group_size": "ab"}, TypeError, "work_group_size is a tuple of whole numbers"),
+        ({"subgroup_size": "x"}, TypeError, "subgroup_size is a whole number"),
+        ({"allow": "contract"}, TypeError, "allow is a tuple of permissions"),
+        ({"checks": "no"}, ValueError, "checks is one of 'bounds', 'off'; got 'no'"),
         ({"target": "gpu9"}, ValueError, "gpu9"),
         ({"out": "n"}, ValueError, "out names 'n', which is n: gl.constant"),
         ({"out": {"Z": "W"}}, ValueError, "the shape of Z is not said"),
