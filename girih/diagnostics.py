@@ -165,7 +165,7 @@ class MemoryAccess:
     """The earlier one of two accesses that race: where it stands in the program, and who made it.
 
     The fields are those of `Finding`. `index` counts elements of the argument or allocation that `argument` names,
-    or its bytes where it `counts_bytes`.
+    or its bytes where it `counts_bytes`. `mark` stands before names: nothing in programs that have names of Python.
     """
 
     span: Span
@@ -179,13 +179,17 @@ class MemoryAccess:
     point: tuple[int, ...] | None = None
     counts_bytes: bool = False
     invocation: tuple[int, int, int] | None = None
+    mark: str = "%"
 
     def render(self) -> list[str]:
         """The lines that show the access."""
         where = _where(self.work_group, self.subgroup, self.lane, self.component, self.point, self.invocation)
         listed = ", ".join(map(str, self.index or ()))
         at = "" if self.index is None else f" at byte {listed}" if self.counts_bytes else f" at index ({listed})"
-        return [*_source_lines(self.span), f"  the other: {self.kind} of %{self.argument}{at}, {where}".rstrip(", ")]
+        return [
+            *_source_lines(self.span),
+            f"  the other: {self.kind} of {self.mark}{self.argument}{at}, {where}".rstrip(", "),
+        ]
 
     def to_json(self) -> dict[str, object]:
         """The access as plain values; lines and columns are 1-based, columns count code points."""

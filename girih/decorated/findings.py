@@ -52,7 +52,8 @@ def _turned_words(match: re.Match[str]) -> str:
 
 
 def _other(access: MemoryAccess, turned: set[str]) -> MemoryAccess:
-    return replace(access, index=_reversed(access.index)) if access.argument in turned else access
+    index = _reversed(access.index) if access.argument in turned else access.index
+    return replace(access, index=index, mark="")
 
 
 def _reversed(index: Index) -> Index:
