@@ -22,7 +22,18 @@ highlight_language = "text"
 smartquotes = False
 
 girih_navigation = {
-    "Learn": ["start", "tutorial/index", "execution", "row-major", "idioms", "glossary", "addressing/index"],
+    "Learn": [
+        "start",
+        "python-kernels",
+        "from-cuda",
+        "from-triton",
+        "tutorial/index",
+        "execution",
+        "row-major",
+        "idioms",
+        "glossary",
+        "addressing/index",
+    ],
     "Use": [
         "functions",
         "kernels/index",
