@@ -367,8 +367,10 @@ def test_memory_that_there_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_copied_before_a_fault_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks are given back, so that nothing may be under way that writes there."""
     fake = install(FakeDriver(FakeGpu(memory_bytes=60_000)), monkeypatch)
+    # Arrays are copied in the order of their addresses: the one that there is room for lies first.
+    memory = np.ones(102_000, np.int32)
     with pytest.raises(girih.LaunchError, match=r"bind\.cuda_memory"):
-        kernel(COPY)(np.ones(1000, np.int32), np.ones(100_000, np.int32))
+        kernel(COPY)(memory[:1000], memory[2000:])
     assert fake.calls.count("cuMemcpyHtoDAsync") == 1
     assert not any(stream.waiting for stream in fake.streams.values())
 
