@@ -443,12 +443,12 @@ class Kernel(ShownKernel):
     def remarks(self) -> tuple[Diagnostic, ...]:
         """What the compiler did and could not do better, then what the latest launch left, each of severity "remark".
 
-        Those of the compiler are in source order; the kernel is lowered again for them, so that loading and launching
-        pay nothing. The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched`
-        for each array that the kernel writes and that has elements which no work-group wrote, and warnings of what is
-        defined and most likely not meant.
+        Those of the compiler are in source order; the kernel is lowered again for them, so that launches pay nothing.
+        The latest launch is that of this kernel on any grid. In the interpreter it leaves `run.untouched` for arrays
+        that the kernel writes, with elements that no work-group wrote, and warnings of what is most likely not meant.
         """
-        return (*self.resolved.remarks(self.ir), *self.executor.remarks)
+        found, reader = (*self.resolved.remarks(self.ir), *self.executor.remarks), self.ir.reader
+        return found if reader is None else tuple(map(reader.diagnostic, found))
 
     @property
     def llvm_ir(self) -> str:

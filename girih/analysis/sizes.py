@@ -75,7 +75,7 @@ def no_subgroup_size(function: Function, limits: DeviceLimits) -> Diagnostic:
     """The diagnostic `bind.subgroup_size` of a kernel that no size suits, at the instruction that leaves none."""
     left = _asked_sizes(function, limits)
     sizes = _listed(left or _all_sizes(function, limits))
-    said = f"no subgroup size of {sizes} suits all instructions of @{function.name}"
+    said = f"no subgroup size of {sizes} suits all instructions of {function.called}"
     labels: list[tuple[Span, str]] = []
     for op, rows in _questions(function):
         fitting = [n for n in left if _fits(function, (op, rows), n, limits)]

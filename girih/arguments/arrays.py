@@ -21,11 +21,11 @@ from girih.arguments.claims import Claim, allocate, commit
 from girih.arguments.groups import Group, Shape, group_offset, group_shapes, part_of_member
 from girih.arguments.layout import claim_array, null_claim
 from girih.arguments.names import wrong_count
-from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, DeviceReach, numbers
+from girih.arguments.report import BIND_CODES, ArgumentPlace, ArgumentReport, DeviceReach, WrittenPlace, numbers
 from girih.arguments.scalars import DTYPES, bind_scalar
 from girih.arguments.sharing import refuse_shared_members
 from girih.diagnostics import InternalError, LaunchError, plural
-from girih.ir.core import Function, Order, Parameter
+from girih.ir.core import Function, Order, Parameter, WrittenParameter
 from girih.ir.types import Boolean, GroupType, MemRef, Number, TensorMapType, Type
 from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
@@ -60,7 +60,7 @@ class ParameterSpec:
 
     `alignment` is in bytes; `shape_gcd` and `stride_gcd` may be shorter than the order (003 "Attributes" of memrefs;
     on a group they hold for every member). `order_in_text` tells an order that the text says from one of the program.
-    Members of a group may be one memory if it is `aliased`.
+    Members of a group may be one memory if it is `aliased`. `parameter` is that of a kernel that is no text.
     """
 
     name: str
@@ -74,6 +74,13 @@ class ParameterSpec:
     order: Order = "F"
     order_in_text: bool = False
     aliased: bool = False
+    parameter: WrittenParameter | None = None
+
+    def place(self, position: int) -> ArgumentPlace:
+        """The place of the argument, whose number counts from 1."""
+        if self.parameter is not None:
+            return WrittenPlace.of(self.parameter, self.span, self.order)
+        return ArgumentPlace(self.name, position, self.span, self.order, self.order_in_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,7 @@ def specifications(function: Function) -> list[ParameterSpec]:
             order=function.order,
             order_in_text=in_text,
             aliased=function.language.name == "device",
+            parameter=None if function.reader is None else function.reader.parameter(p.name),
         )
         for p in function.parameters
     ]
@@ -208,10 +216,7 @@ def _accept_all(
     if len(parameters) != len(arguments):
         report.diagnostics.append(wrong_count(parameters, len(arguments)))
     pairs = enumerate(zip(parameters, arguments, strict=False), 1)
-    accepted = [
-        _accept(spec, value, ArgumentPlace(spec.name, number, spec.span, spec.order, spec.order_in_text), report)
-        for number, (spec, value) in pairs
-    ]
+    accepted = [_accept(spec, value, spec.place(number), report) for number, (spec, value) in pairs]
     return [item for item in accepted if item is not None]
 
 
@@ -301,10 +306,14 @@ def _accept_group(
         value, marked = _unwrap(value.arrays, marked)
     if not isinstance(value, list | tuple):
         hint = f"pass [{place.name}] for one array" if isinstance(value, np.ndarray) else None
-        report.add("bind.type", place, f"{type} takes a list of arrays; got {value.__class__.__name__}", hint)
+        report.add(
+            "bind.type", place, f"{place.declared(type)} takes a list of arrays; got {value.__class__.__name__}", hint
+        )
         return None
     if type.size is not None and len(value) != type.size:
-        report.add("bind.group_size", place, f"{type} takes {plural(type.size, 'array')}; got {len(value)}")
+        report.add(
+            "bind.group_size", place, f"{place.declared(type)} takes {plural(type.size, 'array')}; got {len(value)}"
+        )
     moved = group_offset(type, offset, place, report)
     said = group_shapes(type, shapes, len(value), place, report)
     if moved is None or said is None:
@@ -360,7 +369,7 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -
         if size % divisor
     ]
     if sizes:
-        shape = numbers(claim.place.turned(claim.shape))
+        shape = numbers(claim.place.by_axis(claim.shape))
         message = f"shape_gcd={list(spec.shape_gcd)} is broken by shape {shape}: {', '.join(sizes)}"
         report.add("bind.shape_gcd", claim.place, message, "pass sizes that keep the promise, or promise less")
     strides = [
@@ -370,7 +379,7 @@ def _check_promises(spec: ParameterSpec, claim: Claim, report: ArgumentReport) -
     ]
     if strides:
         message = (
-            f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.place.turned(claim.strides))}"
+            f"stride_gcd={list(spec.stride_gcd)} is broken by strides {numbers(claim.place.by_axis(claim.strides))}"
         )
         hint = "allocate the array with strides that keep the promise, or promise less"
         report.add("bind.stride_gcd", claim.place, f"{message}: {', '.join(strides)}", hint)

@@ -89,7 +89,8 @@ def _bound(function: Function, entries: Sequence[GridExpression], accepted: Sequ
     def leaf(part: GridLeaf) -> int:
         return _number(part, values[part.parameter])
 
-    numbers = [_checked(entry, leaf) for entry in entries]
+    shown = show_grid if function.reader is None else _as_written
+    numbers = [_checked(entry, leaf, shown) for entry in entries]
     x, y, z = [*numbers, 1, 1][:3]
     return x, y, z
 
@@ -109,19 +110,23 @@ def _number(part: GridLeaf, item: Accepted) -> int:
             raise InternalError(f"`{show_grid(part)}` is in the grid of a checked function")
 
 
-def _checked(entry: GridExpression, leaf: Callable[[GridLeaf], int]) -> int:
+def _as_written(part: GridExpression) -> str:
+    return part.span.text
+
+
+def _checked(entry: GridExpression, leaf: Callable[[GridLeaf], int], shown: Callable[[GridExpression], str]) -> int:
     """The number that an entry stands for. Raises `LaunchError` where there is none, or none that a grid can have."""
     try:
         number = evaluated(entry, leaf)
     except GridDivisionError as error:
         guilty = error.operation
-        says = f"`{show_grid(guilty)}` divides {show_number(error.dividend)} by zero"
-        raise _refusal("bind.grid_division", says, guilty, "is 0", guilty.right, leaf) from None
+        says = f"`{shown(guilty)}` divides {show_number(error.dividend)} by zero"
+        raise _refusal("bind.grid_division", says, guilty, "is 0", guilty.right, leaf, shown) from None
     if 0 <= number <= LARGEST_GRID:
         return number
-    shown = show_number(number)
+    said = show_number(number)
     rule = "; the sizes of a grid lie between 0 and 2^31 - 1"
-    raise _refusal("bind.grid", f"`{show_grid(entry)}` is {shown}", entry, f"is {shown}", entry, leaf, rule)
+    raise _refusal("bind.grid", f"`{shown(entry)}` is {said}", entry, f"is {said}", entry, leaf, shown, rule)
 
 
 def _refusal(
@@ -131,14 +136,15 @@ def _refusal(
     is_what: str,
     at: GridExpression,
     leaf: Callable[[GridLeaf], int],
+    shown: Callable[[GridExpression], str],
     rule: str = "",
 ) -> LaunchError:
     """The refusal of a part of a grid, with what its own parts are for these arguments, and the rule behind them."""
     numbers: dict[str, tuple[Span, int]] = {}
     for part in parts_of(guilty):
         if isinstance(part, GridLeaf):
-            numbers.setdefault(show_grid(part), (part.span, leaf(part)))
-    led = ", ".join(f"{shown} is {number}" for shown, (_, number) in numbers.items() if shown != show_grid(guilty))
+            numbers.setdefault(shown(part), (part.span, leaf(part)))
+    led = ", ".join(f"{name} is {number}" for name, (_, number) in numbers.items() if name != shown(guilty))
     labels = [(at.span, is_what)]
     labels += [(span, f"is {number}") for span, number in numbers.values() if span != at.span]
     message = f"{says}, where {led}{rule}" if led else f"{says}{rule}"

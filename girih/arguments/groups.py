@@ -62,7 +62,9 @@ def group_offset(type: GroupType, given: object, place: ArgumentPlace, report: A
     if given is None:
         if type.offset is None:
             hint = f"pass girih.Group({place.name}, offset=...)"
-            report.add("bind.group_offset", place, f"{type} needs the offset of its pointers in elements", hint)
+            report.add(
+                "bind.group_offset", place, f"{place.declared(type)} needs the offset of its pointers in elements", hint
+            )
         return type.offset
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         report.add("bind.group_offset", place, f"the offset counts elements; got {given.__class__.__name__}")
@@ -73,7 +75,7 @@ def group_offset(type: GroupType, given: object, place: ArgumentPlace, report: A
         return None
     if type.offset is not None and offset != type.offset:
         hint = "leave the offset out, or declare it as `?`"
-        report.add("bind.group_offset", place, f"{type} has offset {type.offset}; got {offset}", hint)
+        report.add("bind.group_offset", place, f"{place.declared(type)} has offset {type.offset}; got {offset}", hint)
         return None
     return offset
 
@@ -118,7 +120,7 @@ def _shape(type: MemRef, given: Any, place: ArgumentPlace, report: ArgumentRepor
     if fits and all(known in (None, size) for known, size in zip(type.shape, modes, strict=True)):
         return modes
     hint = f"{place.convention}, also in shapes" if place.order == "C" else None
-    report.add("bind.group_shape", place, f"{given!r} is not a shape of {type}", hint)
+    report.add("bind.group_shape", place, f"{given!r} is not a shape of {place.declared(type)}", hint)
     return None
 
 
@@ -134,21 +136,25 @@ def part_of_member(
         return None
     if array.ndim not in (1, type.order):
         modes = plural(type.order, "mode")
-        message = f"{type} has {modes}, so with an offset it takes an array with as many axes, or with one"
+        message = (
+            f"{place.declared(type)} has {modes}, so with an offset it takes an array with as many axes, or with one"
+        )
         report.add("bind.order", place, f"{message}; got one of shape {given.shape}")
         return None
     flaws = [flaw for mode in significant(array) if (flaw := stride_flaw(mode, array, place))]
     if flaws:
-        report.add("bind.layout", place, f"{type} needs positive strides of whole elements: {', '.join(flaws)}")
+        report.add(
+            "bind.layout", place, f"{place.declared(type)} needs positive strides of whole elements: {', '.join(flaws)}"
+        )
         return None
     extent = _extent(array.shape, [stride // array.itemsize for stride in array.strides])
     known = _known_shape(type, array, extent, offset, shape, place, report)
     if known is None:
         return None
-    strides, shown = _strides(type, array, known), numbers(place.turned(known))
+    strides, shown = _strides(type, array, known), numbers(place.by_axis(known))
     span = _extent(known, strides)
     if offset + span > extent:
-        message = f"{type} of shape {shown} reaches over {span} elements from the offset {offset} on"
+        message = f"{place.declared(type)} of shape {shown} reaches over {span} elements from the offset {offset} on"
         hint = f"pass the array from which the offset counts, with at least {offset + span} elements"
         report.add("bind.group_memory", place, f"{message}; got an array that reaches over {extent}", hint)
         return None
@@ -156,11 +162,13 @@ def part_of_member(
         part = _part(array, extent, offset, known, strides)
     except ValueError:
         # Beside a size of 0, the other sizes may be anything.
-        message = f"NumPy has no array of shape {shown} for {type}"
+        message = f"NumPy has no array of shape {shown} for {place.declared(type)}"
         report.add("bind.group_shape", place, message)
         return None
     if extent != array.size and not _part(_elements(array, extent), extent, offset, known, strides).all():
-        message = f"{type} of shape {shown} has elements in gaps of the array, from the offset {offset} on"
+        message = (
+            f"{place.declared(type)} of shape {shown} has elements in gaps of the array, from the offset {offset} on"
+        )
         report.add("bind.group_memory", place, message, _without_gaps(type, array))
         return None
     needed = offset + _extent(known, strides_for(type, known, {}))
@@ -195,7 +203,7 @@ def _known_shape(
         return static if shape is None else shape
     if type.order > 1:
         hint = "pass girih.Group(arrays, offset, shapes), with the shape of each memref"
-        report.add("bind.group_shape", place, f"with an offset, the shape of {type} must be said", hint)
+        report.add("bind.group_shape", place, f"with an offset, the shape of {place.declared(type)} must be said", hint)
         return None
     (stride,) = _strides(type, array, (array.size,))
     if offset > extent:

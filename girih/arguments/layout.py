@@ -101,9 +101,14 @@ def check_dtype(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report:
         return True
     if given.newbyteorder() == expected:
         hint = f"allocate it with dtype={dtype_name(expected)}, in the byte order of this machine"
-        report.add("bind.byte_order", place, f"{type} takes native {expected}; got swapped bytes ({given.str})", hint)
+        report.add(
+            "bind.byte_order",
+            place,
+            f"{place.declared(type)} takes native {expected}; got swapped bytes ({given.str})",
+            hint,
+        )
         return False
-    message = f"{type} takes elements of dtype {expected}; got {_describe(array, place)}"
+    message = f"{place.declared(type)} takes elements of dtype {expected}; got {_describe(array, place)}"
     if expected.name in EIGHT_BIT_DTYPES and given.name in EIGHT_BIT_DTYPES:
         mine, its = EIGHT_BIT_DTYPES[expected.name], EIGHT_BIT_DTYPES[given.name]
         message += f": {expected} has {mine}; {given} has {its}, so the same bits are other numbers"
@@ -142,7 +147,7 @@ def _check_order(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
         return True
     hint = _order_hint(type, array, place)
     modes, axes = plural(type.order, "mode"), plural(type.order, "axis", "axes")
-    message = f"{type} has {modes}, so it takes an array with {axes}; got {_describe(array, place)}"
+    message = f"{place.declared(type)} has {modes}, so it takes an array with {axes}; got {_describe(array, place)}"
     report.add("bind.order", place, message, hint)
     return False
 
@@ -167,12 +172,13 @@ def _check_shape(type: MemRef, array: NDArray[Any], place: ArgumentPlace, report
     if not modes:
         return
     wrong = ", ".join(f"{place.mode(i, type.order)} must be {type.shape[i]}, not {array.shape[i]}" for i in modes)
-    hint = f"{place.convention}; declare a mode as `?` where its size may vary"
+    hint = place.open_sizes
     if array.ndim > 1 and _suits(type.shape, array.shape[::-1]):
         hint = f"{place.name}.T has that shape: allocate the array transposed"
         if _stride_problem(type, array.T, place) is None:
-            hint += f", or pass {place.name}.T if that is meant; {place.other_order}"
-    takes = f"{type} takes shape {numbers(place.turned(type.shape))}"
+            hint += f", or pass {place.name}.T if that is meant"
+            hint += f"; {place.other_order}" if place.other_order else ""
+    takes = f"{place.declared(type)} takes shape {numbers(place.by_axis(type.shape))}"
     report.add("bind.shape", place, f"{takes}; got {_describe(array, place)}: {wrong}", hint)
 
 
@@ -188,7 +194,7 @@ def check_strides(
     problem = _stride_problem(type, array, place)
     if problem:
         code, needs, wrong = problem
-        message = f"{type} {needs}; got {_describe(array, place)}: {wrong}"
+        message = f"{place.declared(type)} {needs}; got {_describe(array, place)}: {wrong}"
         report.add(code, place, message, hint or _layout_hint(type, array, place))
     return problem is None
 
@@ -207,7 +213,7 @@ def _stride_problem(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> 
         if (static := expected[mode]) is not None and static != strides[mode]
     ]
     if wrong:
-        return "bind.stride", f"takes strides {numbers(place.turned(expected))} in elements", ", ".join(wrong)
+        return "bind.stride", f"takes strides {numbers(place.by_axis(expected))} in elements", ", ".join(wrong)
     overlap = _overlap(array.shape, strides, place)
     if not overlap:
         return None
@@ -255,10 +261,11 @@ def _layout_hint(type: MemRef, array: NDArray[Any], place: ArgumentPlace) -> str
         return fresh
     strides = {mode: array.strides[mode] // array.itemsize for mode in modes}
     if not _overlap(array.shape, strides, place):
-        asked = numbers([strides.get(mode) for mode in range(array.ndim)]).strip("(),").replace(" ", "")
-        return f"{fresh}, or declare the parameter with strided<{asked}>"
+        open_strides = place.open_strides([strides.get(mode) for mode in range(array.ndim)])
+        return f"{fresh}, or declare the parameter with {open_strides}" if open_strides else fresh
     if _suits(type.shape, array.shape[::-1]) and _stride_problem(type, array.T, place) is None:
-        return f"{fresh}, or pass {place.name}.T if the transpose is meant; {place.other_order}"
+        turned = f"{fresh}, or pass {place.name}.T if the transpose is meant"
+        return f"{turned}; {place.other_order}" if place.other_order else turned
     reversed_strides = {array.ndim - 1 - mode: strides[mode] for mode in reversed(modes)}
     if not _overlap(array.shape[::-1], reversed_strides, place):
         return f"{fresh}, or pass {place.name}.T to a kernel written for the transpose"
@@ -270,16 +277,16 @@ def _fresh(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> str:
     strides = strides_for(type, shape, {})
     if 0 in shape or not _overlap(shape, {mode: strides[mode] for mode, size in enumerate(shape) if size > 1}, place):
         return f"allocate it with {_allocation(type, shape, place)}"
-    open_strides = ",".join("?" * type.order)
-    no_array = f"no array of shape {place.turned(shape)} has strides that the type takes"
-    return f"{no_array}; leave them open with strided<{open_strides}>"
+    no_array = f"no array of shape {place.by_axis(shape)} has strides that the type takes"
+    open_strides = place.open_strides([None] * type.order)
+    return f"{no_array}; leave them open with {open_strides}" if open_strides else no_array
 
 
 def _allocation(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> str:
     """The Python expression for an array of a shape with the strides of a type, as if packed where they are open."""
     dtype = DTYPES[type.element]
     strides = strides_for(type, shape, {})
-    axes = place.turned(shape)
+    axes = place.by_axis(shape)
     if strides == packed_strides(shape):
         order = "" if place.order == "C" else ', order="F"'
         return f"np.empty({axes}, {dtype_name(dtype)}{order})"
@@ -288,7 +295,7 @@ def _allocation(type: MemRef, shape: tuple[int, ...], place: ArgumentPlace) -> s
     memory = f"np.empty({extent}, {dtype_name(dtype)})"
     if type.order == 1:
         return f"{memory}[::{strides[0]}]"
-    in_bytes = place.turned([step * dtype.itemsize for step in steps])
+    in_bytes = place.by_axis([step * dtype.itemsize for step in steps])
     if dtype.itemsize == 1 and is_foreign(dtype):
         return f"np.ndarray({axes}, {dtype_name(dtype)}, {memory}, strides={in_bytes})"
     return f"np.lib.stride_tricks.as_strided({memory}, {axes}, {in_bytes})"
@@ -298,9 +305,9 @@ def _describe(array: NDArray[Any], place: ArgumentPlace) -> str:
     """The dtype, the shape and the strides in elements of an array, by its axes, as messages give them."""
     size = array.itemsize or 1
     whole = all(stride % size == 0 for stride in array.strides)
-    strides = numbers(stride // size if whole else stride for stride in place.turned(array.strides))
+    strides = numbers(stride // size if whole else stride for stride in place.by_axis(array.strides))
     unit = "" if whole else " bytes"
-    return f"{array.dtype} array of shape {place.turned(array.shape)}, strides {strides}{unit}"
+    return f"{array.dtype} array of shape {place.by_axis(array.shape)}, strides {strides}{unit}"
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:

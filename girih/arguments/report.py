@@ -6,11 +6,12 @@ Every code that binding uses is in `BIND_CODES`; `ArgumentReport.add` refuses an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypeVar
 
 from girih.diagnostics import Diagnostic, InternalError
-from girih.ir.core import Order
+from girih.ir.core import Order, WrittenParameter
+from girih.ir.types import Type
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
 
@@ -84,13 +85,36 @@ class ArgumentPlace:
         axis = modes - 1 - number if self.order == "C" else number
         return f"mode {number}" if axis == number else f"mode {number} (axis {axis})"
 
+    def by_axis(self, values: Sequence[Entry]) -> tuple[Entry, ...]:
+        """The values of modes in the order of the axes of the array that was given, for messages."""
+        return self.turned(values)
+
+    @property
+    def called(self) -> str:
+        """The name as who wrote the kernel knows it."""
+        return f"%{self.name}"
+
+    def declared(self, type: Type) -> str:
+        """What the parameter, or a member of it, was declared as; `type` is its type."""
+        return str(type)
+
     @property
     def convention(self) -> str:
         """The axis that a mode is, in words."""
         return 'with order="C", mode 0 is the last axis' if self.order == "C" else "mode i is axis i"
 
     @property
-    def other_order(self) -> str:
+    def open_sizes(self) -> str:
+        """What lets the sizes of an array vary, in words."""
+        return f"{self.convention}; declare a mode as `?` where its size may vary"
+
+    def open_strides(self, strides: Sequence[int | None]) -> str | None:
+        """The type with these strides, None where one may vary, for a parameter that can say them."""
+        listed = ",".join("?" if stride is None else str(stride) for stride in strides)
+        return f"strided<{listed}>"
+
+    @property
+    def other_order(self) -> str | None:
         """What makes all arrays be taken in the order that this one is not, in words."""
         other = 'order="F"' if self.order == "C" else 'order="C"'
         if self.order_in_text:
@@ -98,7 +122,52 @@ class ArgumentPlace:
         return f"with {other} the program takes all arrays so"
 
     def __str__(self) -> str:
-        return f"argument {self.position}, %{self.name}"
+        return f"argument {self.position}, {self.called}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPlace(ArgumentPlace):
+    """The place of an argument whose parameter was not written as a text: it is spoken of as it was."""
+
+    written: WrittenParameter = field(kw_only=True)
+
+    @staticmethod
+    def of(written: WrittenParameter, span: Span, order: Order) -> WrittenPlace:
+        """The place of the argument for a parameter."""
+        return WrittenPlace(written.name, written.position, span, order, written=written)
+
+    def member(self, index: int) -> WrittenPlace:
+        name = f"{self.name}[{index}]"
+        written = replace(self.written, annotation=self.written.member or self.written.annotation)
+        return WrittenPlace(name, self.position, self.span, self.order, self.order_in_text, written=written)
+
+    def by_axis(self, values: Sequence[Entry]) -> tuple[Entry, ...]:
+        axes = self.written.axes
+        if len(axes) != len(values):
+            return self.turned(values)
+        return tuple(values[axes.index(axis)] for axis in range(len(values)))
+
+    def mode(self, number: int, modes: int) -> str:
+        axes = self.written.axes
+        return f"axis {axes[number] if len(axes) == modes else number}"
+
+    @property
+    def called(self) -> str:
+        return self.name
+
+    def declared(self, type: Type) -> str:
+        return self.written.annotation
+
+    @property
+    def open_sizes(self) -> str:
+        return "`sizes` of the decorator promises that: None stands there for a size that may vary"
+
+    def open_strides(self, strides: Sequence[int | None]) -> str | None:
+        return None
+
+    @property
+    def other_order(self) -> str | None:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,16 +68,23 @@ def bind_scalar(
     """
     family = type.family if isinstance(type, Number) else "boolean"
     if value is None:
-        report.add("bind.null", place, f"{type} takes {_WORDS[family]}; got None")
+        report.add("bind.null", place, f"{place.declared(type)} takes {_WORDS[family]}; got None")
         return None
     number = _python_number(value)
     kind = number.__class__
     if number is None or kind not in _TAKES[family]:
-        report.add("bind.type", place, f"{type} takes {_WORDS[family]}; got {_describe(value)}", _hint(family, number))
+        report.add(
+            "bind.type",
+            place,
+            f"{place.declared(type)} takes {_WORDS[family]}; got {_describe(value)}",
+            _hint(family, number),
+        )
         return None
     result = _convert(type, number)
     if result is None:
-        report.add("bind.range", place, f"{_shown(number)} does not fit {type}, which holds {_range(type)}")
+        report.add(
+            "bind.range", place, f"{_shown(number)} does not fit {place.declared(type)}, which holds {_range(type)}"
+        )
     return result
 
 
@@ -134,9 +141,11 @@ def _hint(family: str, number: PythonNumber | None) -> str | None:
         return f"pass {int(number)} instead of {number!r}"
     if isinstance(number, bool):
         return f"pass {int(number)} instead of {number!r}"
-    if family == "boolean" and number in (0, 1):
-        return f"pass {bool(number)} instead of {number!r}"
-    return None
+    if family == "boolean":
+        return f"pass {bool(number)} instead of {number!r}" if number in (0, 1) else "pass a comparison: x != 0"
+    if isinstance(number, complex):
+        return "pass its real part, x.real, or its magnitude, abs(x)"
+    return "round it first: int(x), or math.floor(x)" if family == "integer" and isinstance(number, float) else None
 
 
 def _shown(number: object) -> str:

@@ -72,6 +72,6 @@ def _conflict(claim: Claim, other: Claim, cluster: Cluster, members: frozenset[C
 
 def _report(claim: Claim, other: Claim, members: frozenset[Claim], report: ArgumentReport) -> None:
     member, other = (claim, other) if claim in members else (other, claim)
-    message = f"it shares memory with %{other.place.name}, and the kernel writes to that memory"
-    hint = "pass arrays that share no memory, or one array with a memref parameter of one order more"
+    message = f"it shares memory with {other.place.called}, and the kernel writes to that memory"
+    hint = "pass arrays that share no memory, or one array with one axis more, which is no group"
     report.add("bind.overlap", member.place, message, hint)

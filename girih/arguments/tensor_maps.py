@@ -77,28 +77,41 @@ def _refuse(type: TensorMapType, value: object, place: ArgumentPlace, report: Ar
     name = value.__class__.__name__
     if value is None:
         report.add(
-            "bind.null", place, f"{type} takes a bound tensor map; got None", "only a memref or a group can be None"
+            "bind.null",
+            place,
+            f"{place.declared(type)} takes a bound tensor map; got None",
+            "only a memref or a group can be None",
         )
     elif isinstance(value, TensorMap):
         hint = f"pass {place.name}.bind(array), the map with the array that holds its tensor"
-        report.add("bind.map", place, f"{type} takes a tensor map that is bound to its array; got an unbound one", hint)
+        report.add(
+            "bind.map",
+            place,
+            f"{place.declared(type)} takes a tensor map that is bound to its array; got an unbound one",
+            hint,
+        )
     elif hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
         hint = f"pass girih.addressing.TensorMap.of({place.name}, box).bind({place.name})"
-        report.add("bind.map", place, f"{type} takes a bound tensor map; got an array ({name})", hint)
+        report.add("bind.map", place, f"{place.declared(type)} takes a bound tensor map; got an array ({name})", hint)
     else:
         hint = "make one with girih.addressing.TensorMap.of(array, box).bind(array)"
-        report.add("bind.map", place, f"{type} takes a bound tensor map; got {name}", hint)
+        report.add("bind.map", place, f"{place.declared(type)} takes a bound tensor map; got {name}", hint)
 
 
 def _check_type(type: TensorMapType, given: TensorMap, place: ArgumentPlace, report: ArgumentReport) -> None:
     if given.mode != type.mode.value:
         hint = f"make it with TensorMap.{type.mode.value}, or declare the parameter as {given.mode}"
         report.add(
-            "bind.map_mode", place, f"{type} takes a map in {type.mode.value} mode; got one in {given.mode} mode", hint
+            "bind.map_mode",
+            place,
+            f"{place.declared(type)} takes a map in {type.mode.value} mode; got one in {given.mode} mode",
+            hint,
         )
     if given.rank != type.rank:
         hint = f"declare the parameter as tensor_map<{type.element},{given.rank},{type.mode.value}>"
-        message = f"{type} takes a map of rank {type.rank}; got one of rank {given.rank}, {given.global_dim}"
+        message = (
+            f"{place.declared(type)} takes a map of rank {type.rank}; got one of rank {given.rank}, {given.global_dim}"
+        )
         report.add("bind.map_rank", place, message, hint)
     known = ELEMENT_TYPES.get(type.element)
     if known is None:
@@ -106,7 +119,7 @@ def _check_type(type: TensorMapType, given: TensorMap, place: ArgumentPlace, rep
     if given.dtype not in known:
         fitting = next(number for number, names in ELEMENT_TYPES.items() if given.dtype in names)
         hint = f"declare the parameter with {fitting}, or make the map with dtype {known[0]}"
-        message = f"{type} takes a map of {', '.join(known)}; got one of {given.dtype}"
+        message = f"{place.declared(type)} takes a map of {', '.join(known)}; got one of {given.dtype}"
         report.add("bind.map_type", place, message, hint)
 
 
@@ -123,7 +136,7 @@ def _check_use(given: TensorMap, use: MapUse, place: ArgumentPlace, report: Argu
     else:
         operands.check_load(given, rules)
     operands.check_image_size(given, rows, rules)
-    where = f"`{use.text}` cannot go through %{place.name}"
+    where = f"`{use.text}` cannot go through {place.called}"
     for violation in rules.violations:
         report.add_at("bind.map_copy", use.span, f"{where}: {violation.message} [{violation.rule}]", violation.fix)
     if not rules.violations:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import Parameter
 
-from girih.decorated.specialise import shown
 from girih.diagnostics import Diagnostic, LaunchError, nearest
-from girih.front.python.signature import Declared
+from girih.front.python.signature import Declared, shown
 from girih.source import Span
 
 

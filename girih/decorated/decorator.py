@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, overload
@@ -11,6 +10,7 @@ from girih.decorated.definition import defined
 from girih.decorated.python_kernel import PythonKernel
 from girih.decorated.results import Rule
 from girih.decorated.specialise import ArrayPromises
+from girih.decorated.tracebacks import without_frames
 from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import CompileError, nearest
 from girih.front.python.facts import KernelOptions
@@ -93,10 +93,7 @@ def kernel(
         try:
             return PythonKernel(defined(plain, options, promises, target, settings, out, chosen, most_variants))
         except CompileError as error:
-            # What is wrong is in the user's lines, which the message shows, not in those that found it.
-            if os.environ.get("GIRIH_TRACEBACK"):
-                raise
-            raise error.with_traceback(None) from None
+            raise without_frames(error) from None
 
     return decorate if function is None else decorate(function)
 

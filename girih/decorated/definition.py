@@ -14,13 +14,13 @@ from girih.decorated.arguments import in_order
 from girih.decorated.keys import Key, key_maker
 from girih.decorated.results import Rule, checked_rules
 from girih.decorated.seen import SeenArray
-from girih.decorated.specialise import ArrayPromises, Axes, Looked, Specialised, look, shown, specialised
+from girih.decorated.specialise import ArrayPromises, Axes, Looked, Specialised, look, specialised
 from girih.decorated.turning import turned
 from girih.decorated.variants import Variant, VariantKey, Variants
 from girih.decorated.watch import Watched, watched
 from girih.diagnostics import CompileError, LaunchError, errors, nearest
 from girih.front.python.facts import ConstantFacts, KernelOptions, Specialisation
-from girih.front.python.signature import Declared
+from girih.front.python.signature import Declared, shown
 from girih.front.python.translate import KernelDefinition, read, translate
 from girih.front.python.words.messages import judged_in_python
 from girih.lazy_dataclass import dataclass
@@ -266,6 +266,17 @@ class Quick:
         """What a call does as long as what is outside stays."""
         names = tuple((w.space, w.name, w.value) for w in outside if w.space is not None)
         return Quick(kernel, take, names, tuple(w for w in outside if w.space is None))
+
+    def holds(self) -> bool:
+        """Whether what the function reads from outside is what it was."""
+        for space, name, value in self.names:
+            if space.get(name) is not value:
+                return False
+        return not self.cells or all(cell.same for cell in self.cells)
+
+    def launch(self, arguments: Sequence[Any]) -> None:
+        """Launch the kernel with the arguments of a call."""
+        self.kernel(*(arguments if self.take is None else self.take(arguments)))
 
 
 def taker(

@@ -7,7 +7,6 @@ takes the one that there is. What takes long is done once: later calls with such
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pickle import PicklingError
@@ -18,8 +17,9 @@ from girih.arguments.brackets import Grid, normalized_grid, shown_grid
 from girih.decorated.definition import DecoratedFunction, Quick, taker
 from girih.decorated.keys import Key
 from girih.decorated.results import Rule, allocated, element_of, shape_of
+from girih.decorated.tracebacks import for_users, without_frames
 from girih.decorated.variants import Variant, Variants
-from girih.diagnostics import CompileError, KernelError, LaunchError
+from girih.diagnostics import GirihError, LaunchError
 from girih.markup import folded, line
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ class PythonKernel:
 
     # --- other kernels ---------------------------------------------------------------------
 
+    @for_users
     def __getitem__(self, grid: Grid) -> PythonKernel:
         """The kernel on a grid: the number of work-groups, an int or up to three, x first; missing ones are 1.
 
@@ -186,50 +187,28 @@ class PythonKernel:
                 arguments = self._definition.in_order(arguments, named)
             key = self._key(arguments)
             quick = None if key is None else self._quick.get(key)
-            if quick is None:
-                self._call(arguments, key)
+            if quick is None or not quick.holds():
+                self._first_call(arguments, key)
                 return
-            for space, name, value in quick.names:
-                if space.get(name) is not value:
-                    self._call(arguments, key)
-                    return
-            for watched in quick.cells:
-                if not watched.same:
-                    self._call(arguments, key)
-                    return
             try:
                 if quick.take is None:
                     quick.kernel(*arguments)
                 else:
                     quick.kernel(*quick.take(arguments))
             except LaunchError:
-                self._call(arguments, key, refused=quick.kernel)
-            except KernelError as error:
-                raise self._told(error, arguments) from None
-        except (CompileError, LaunchError, KernelError) as error:
-            # What is wrong is in the user's lines, which the message shows, not in those that found it.
-            if os.environ.get("GIRIH_TRACEBACK"):
-                raise
-            raise error.with_traceback(None) from None
+                # Keys are coarser than what decides the variant: the arguments are looked at in full.
+                self._chosen(arguments).launch(arguments)
+        except GirihError as error:
+            raise without_frames(error) from None
 
-    def _call(self, arguments: Sequence[object], key: Key | None, refused: Kernel | None = None) -> None:
-        """Launch the variant for arguments that were looked at; one that `refused` is asked again for its reasons."""
+    def _first_call(self, arguments: Sequence[object], key: Key | None) -> None:
+        """Launch the variant for arguments that are looked at in full, and remember it for calls with their key."""
         chosen = self._chosen(arguments)
-        if key is not None and refused is None:
+        if key is not None:
             if len(self._quick) >= _MOST_KEYS:
                 self._quick.clear()
             self._quick[key] = chosen
-        take = chosen.take
-        try:
-            chosen.kernel(*(arguments if take is None else take(arguments)))
-        except KernelError as error:
-            raise self._told(error, arguments) from None
-
-    def _told(self, error: KernelError, arguments: Sequence[object]) -> KernelError:
-        """What was found in a launch, with the axes of these arguments."""
-        from girih.decorated.findings import told
-
-        return told(error, self._definition.variant(arguments)[0].specialisation)
+        chosen.launch(arguments)
 
     def _chosen(self, arguments: Sequence[object]) -> Quick:
         """The kernel of the variant for some arguments, with what turns these into its own. Raises `LaunchError`."""
@@ -248,6 +227,7 @@ class PythonKernel:
         chosen = self._chosen(ordered)
         return chosen.kernel, ordered if chosen.take is None else chosen.take(ordered)
 
+    @for_users
     def variant(self, /, *arguments: object, **named: object) -> Variant:
         """The variant that a launch with these arguments uses, translated and compiled now or before; nothing runs.
 
@@ -255,6 +235,7 @@ class PythonKernel:
         """
         return self._definition.variant(self._definition.in_order(arguments, named))[1]
 
+    @for_users
     def grid_for(self, /, *arguments: object, **named: object) -> Sizes:
         """The kernel's own grid for the arguments of a launch: work-groups along x, y and z; nothing runs.
 
@@ -263,6 +244,7 @@ class PythonKernel:
         kernel, values = self._ready(arguments, named)
         return kernel.grid_for(*values)
 
+    @for_users
     def tensor_maps(self, /, *arguments: object, **named: object) -> Mapping[str, TensorMap]:
         """The tensor maps that a launch with these arguments would make of its arrays; nothing runs.
 
@@ -271,19 +253,24 @@ class PythonKernel:
         kernel, values = self._ready(arguments, named)
         return kernel.tensor_maps(*values)
 
+    @for_users
     def bind(self, /, *arguments: object, **named: object) -> Launch:
         """A launch as a value, of the variant for these arguments: `launch.run()`, `girih.explore(launch)`.
 
         Raises what a launch raises before anything runs.
         """
-        kernel, values = self._ready(arguments, named)
-        return kernel.bind(*values)
+        from girih.decorated.launches import PythonLaunch
 
+        kernel, values = self._ready(arguments, named)
+        return PythonLaunch(kernel, tuple(values))
+
+    @for_users
     def synchronize(self) -> None:
         """Wait until all launches on arrays of a device have ended. Raises `KernelError` for what they found."""
         for variant in self.variants.values():
             variant.kernel.synchronize()
 
+    @for_users
     def out(self, /, *arguments: object, **named: object) -> Any:
         """New arrays for the results of a launch: those that `out` of the decorator names; a tuple if it names several.
 

@@ -13,9 +13,8 @@ import numpy as np
 from girih.arguments.arrays import Uninitialized
 from girih.arguments.scalars import DTYPES
 from girih.decorated.seen import ELEMENTS, SeenArray
-from girih.decorated.specialise import shown
 from girih.diagnostics import nearest
-from girih.front.python.signature import Declared
+from girih.front.python.signature import Declared, shown
 from girih.ir.types import NUMBERS
 
 Rule = str | Callable[..., object] | Sequence[int]

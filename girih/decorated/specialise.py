@@ -12,7 +12,7 @@ import numpy as np
 from girih.addressing import BoundTensorMap
 from girih.arguments.arrays import Group, Uninitialized
 from girih.arguments.layout import is_foreign
-from girih.arguments.report import ArgumentPlace, ArgumentReport
+from girih.arguments.report import ArgumentPlace, ArgumentReport, WrittenPlace
 from girih.arguments.scalars import DTYPES
 from girih.decorated.seen import ELEMENTS, SeenArray, seen
 from girih.diagnostics import LaunchError, plural
@@ -26,8 +26,8 @@ from girih.front.python.facts import (
     Specialisation,
     TensorMapFacts,
 )
-from girih.front.python.signature import Declared
-from girih.ir.core import Order
+from girih.front.python.signature import Declared, annotation
+from girih.ir.core import Order, WrittenParameter
 from girih.ir.types import NUMBERS
 from girih.language.types import SCALARS, Number
 from girih.lazy_dataclass import dataclass
@@ -116,15 +116,6 @@ def _axes(fact: Facts | None) -> Axes | None:
             return None
 
 
-class _PythonPlace(ArgumentPlace):
-    """The place of an argument of a kernel in Python, whose parameters are named without `%`."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return f"argument {self.position}, {self.name}"
-
-
 class _Arguments:
     """The arguments of one call, looked at one after the other."""
 
@@ -133,7 +124,8 @@ class _Arguments:
         self.promises = promises
         self.constants: dict[str, object] = {}
         self.places: dict[str, ArgumentPlace] = {
-            p.name: _PythonPlace(p.name, k + 1, p.span, "C") for k, p in enumerate(parameters)
+            p.name: WrittenPlace.of(WrittenParameter(p.name, k, annotation(p)), p.span, "C")
+            for k, p in enumerate(parameters, 1)
         }
         self.parameters = parameters
         self.arrays: dict[str, list[Looked]] = {}
@@ -392,36 +384,6 @@ def _allowed(variable: TypeVar) -> list[str]:
     """The names of the element types that a type variable is constrained to; none where it may be any."""
     names = {type: name for name, type in SCALARS.items()}
     return [names[type] for type in variable.__constraints__ if type in names]
-
-
-_RANKS = {0: "Scalar", 1: "Vector", 2: "Matrix"}
-
-
-def shown(parameter: Declared) -> str:
-    """A parameter with its annotation, as the function has it: `X: gl.Matrix[gl.f32]`."""
-    return f"{parameter.name}: {annotation(parameter)}"
-
-
-def annotation(parameter: Declared) -> str:
-    """The annotation of a parameter: `gl.Matrix[gl.f32]`."""
-    element = parameter.element
-    rank = parameter.rank or 0
-    name = element.__name__ if isinstance(element, TypeVar) else f"gl.{'bool_' if element == 'bool' else element}"
-    array = f"gl.{_RANKS[rank]}[{name}]" if rank in _RANKS else f"gl.Array[{name}, Literal[{rank}]]"
-    if element is None:
-        array = f"gl.{_RANKS.get(rank, 'Array')}"
-    match parameter.kind:
-        case "array":
-            return array
-        case "group":
-            return f"gl.Group[{array}]"
-        case "tensor_map":
-            kind = "Im2colMap" if parameter.mode == "im2col" else "TensorMap"
-            return f"gl.{kind}[{name}, Literal[{rank}]]"
-        case "constant":
-            return "gl.constant"
-        case _:
-            return name
 
 
 def _dtype(element: str) -> str:

@@ -15,10 +15,14 @@ _OF_ELEMENTS = ("run.out_of_bounds", "run.uninitialized")
 
 
 def in_the_array(function: Function, finding: Finding) -> Finding:
-    """The finding, with the element of the array where the function takes arrays in order C.
+    """The finding as who wrote the function reads it: all findings of all targets come through here.
 
-    Nothing is added where the index is not one of a whole argument, but of a view, of a tensor or of local memory.
+    Those of a function that was written in another language are put in that. Those of a text get the element of the
+    array where the function takes arrays in order C; nothing is added where the index is not one of a whole argument,
+    but of a view, of a tensor or of local memory.
     """
+    if function.reader is not None:
+        return function.reader.finding(finding)
     index = finding.index
     if function.order != "C" or finding.code not in _OF_ELEMENTS or index is None or len(index) < 2:
         return finding

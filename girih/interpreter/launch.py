@@ -171,16 +171,16 @@ def _refuse_shadows(run: Execution) -> None:
     """Refuse a launch whose search for races needs more memory than there is."""
     needed, left = shadow_bytes(run), memory_left()
     if left is not None and needed > left:
-        name = run.function.name
+        name = run.function.called
         message = (
-            f"the search for races in @{name} needs {in_bytes(needed)} beside the arrays; {in_bytes(left)} are left"
+            f"the search for races in {name} needs {in_bytes(needed)} beside the arrays; {in_bytes(left)} are left"
         )
         hint = "leave it out: `kernel.options(races=False)`, or `girih run --no-races`; or launch on smaller arrays"
         raise LaunchError([Diagnostic("bind.memory", message, run.function.span, hint=hint)])
 
 
 def _no_memory(function: Function) -> LaunchError:
-    message = f"there is not enough memory to run @{function.name}"
+    message = f"there is not enough memory to run {function.called}"
     hint = (
         "the arrays that the kernel writes are copied, each work-group has its own `alloca`, and the search for races, "
         "which `kernel.options(races=False)` leaves out, takes 8 to 24 bytes for each element that is written, and "
@@ -198,7 +198,7 @@ def geometry_of(
         raise LaunchError([no_subgroup_size(function, limits)])
     wanted = choices.wanted_subgroup_size
     if wanted is not None and wanted not in possible:
-        suits = f"@{function.name} suits {' or '.join(map(str, possible))}"
+        suits = f"{function.called} suits {' or '.join(map(str, possible))}"
         message = f"expected: a subgroup size that suits the kernel; found: {wanted} in the choices"
         raise LaunchError([Diagnostic("bind.subgroup_size", message, function.span, hint=suits)])
     subgroup_size = choices.subgroup_size(possible)

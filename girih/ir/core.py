@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from girih.ir.types import Type
 from girih.lazy_dataclass import dataclass
 from girih.source import NOWHERE, Span
 
 if TYPE_CHECKING:
+    from girih.diagnostics import Diagnostic, Finding
     from girih.ir.define import Spec
     from girih.ir.language import Language
 
@@ -249,6 +250,34 @@ class NumberLatitude:
     """Those whose zeros have a sign, and that may be infinite and NaN (SignedZeroInfNanPreserve)."""
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenParameter:
+    """A parameter as it was written in another language than that of texts.
+
+    `position` counts all parameters from 1, also those that the function of the ir has not got. `annotation` says what
+    it takes, `member` what each array of a group is; `axes[m]` is the axis of the caller's array that mode m is.
+    """
+
+    name: str
+    position: int
+    annotation: str
+    member: str = ""
+    axes: tuple[int, ...] = ()
+
+
+class Reader(Protocol):
+    """How a function is spoken of to who wrote it in another language than that of texts."""
+
+    def parameter(self, name: str) -> WrittenParameter:
+        """The parameter of a name."""
+
+    def finding(self, finding: Finding) -> Finding:
+        """What a run has found, in that language, with indices in the order of the axes that it has."""
+
+    def diagnostic(self, diagnostic: Diagnostic) -> Diagnostic:
+        """What is said of the function, in that language."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Function:
     """A kernel in one language (003 "Functions"); `str(function)` is its canonical text."""
@@ -261,6 +290,8 @@ class Function:
     span: Span = NOWHERE
     latitude: NumberLatitude | None = None
     """What is open about the numbers, beside what instructions say; it has no text."""
+    reader: Reader | None = None
+    """How the function is spoken of to who wrote it, where that was not as a text of its language."""
 
     def __str__(self) -> str:
         from girih.ir.print import print_function
@@ -269,6 +300,11 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<function @{self.name} at {self.span}>"
+
+    @property
+    def called(self) -> str:
+        """The name as who wrote the function knows it: `@f` in texts."""
+        return f"@{self.name}" if self.reader is None else self.name
 
     @property
     def order(self) -> Order:

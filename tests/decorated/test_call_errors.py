@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -119,6 +120,77 @@ def test_a_traceback_shows_the_users_lines_alone(monkeypatch: pytest.MonkeyPatch
         inside = [file for file in files if "/girih/" in file.replace("\\", "/")]
         assert files[0] == __file__
         assert (len(inside) > 3) if asked else (len(inside) == 1)
+
+
+@girih.kernel(sizes={"X": (4, 6)}, alignment=64, grid=lambda X, n: X.shape[0] // n)
+def promised(X: gl.Matrix[gl.f32], k: gl.constant, a: gl.f32, n: gl.i32) -> None:
+    X[0, 0] = a
+
+
+def aligned(*shape: int, shift: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
+    memory = np.zeros(64 + 16, F)
+    first = -memory.ctypes.data // 4 % 16 + shift
+    return memory[first : first + shape[0] * shape[1]].reshape(shape)
+
+
+X = aligned(4, 6)
+LATER: dict[str, tuple[tuple[object, ...], str, str, str]] = {
+    "shape": ((aligned(5, 6), 0, 1, 1), "bind.shape",
+              "argument 1, X: gl.Matrix[gl.f32] takes shape (4, 6); got float32 array of shape (5, 6), strides (6, 1): "
+              "axis 0 must be 4, not 5", "`sizes` of the decorator"),
+    "order F": ((aligned(6, 5).T, 0, 1, 1), "bind.shape", "strides (1, 5): axis 0 must be 4, not 5", "`sizes` of"),
+    "transposed": ((aligned(6, 4), 0, 1, 1), "bind.shape", "axis 1 must be 6, not 4", "X.T has that shape"),
+    "alignment": ((aligned(4, 6, shift=1), 0, 1, 1), "bind.alignment", "argument 1, X: its data starts 4 bytes", ""),
+    "a string": ((X, 0, "one", 1), "bind.type", "argument 3, a: gl.f32 takes a real number; got str", "pass a Python"),
+    "complex": ((X, 0, 1j, 1), "bind.type", "argument 3, a: gl.f32 takes a real number; got complex 1j", "x.real"),
+    "large": ((X, 0, 1e60, 1), "bind.range", "1e+60 does not fit gl.f32, which holds magnitudes up to", ""),
+    "fraction": ((X, 0, 1, 2.5), "bind.type", "argument 4, n: gl.i32 takes an integer; got float 2.5", "round it"),
+    "division": ((X, 0, 1, 0), "bind.grid_division", "`X.shape[0] // n` divides 4 by zero, where X.shape[0] is 4", ""),
+    "negative": ((X, 0, 1, -1), "bind.grid", "`X.shape[0] // n` is -4, where X.shape[0] is 4, n is -1", "kernel[grid]"),
+}  # fmt: skip
+"""Calls that the launch refuses: arguments, code, message, hint."""
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_what_a_launch_refuses_is_said_in_names_and_axes_of_python(name: str, target: str) -> None:
+    arguments, code, message, hint = LATER[name]
+    kernel = promised.on(target)
+    ways: list[Callable[[], object]] = [lambda: kernel(*arguments), kernel.bind(*arguments).run]
+    for way in ways:
+        with pytest.raises(girih.LaunchError) as caught:
+            way()
+        found = next(d for d in caught.value.diagnostics if d.code == code)
+        assert message in found.message
+        assert hint in (found.hint or "")
+        assert not any(word in str(caught.value) for word in ("%", "memref", "mode ", "@promised"))
+
+
+def test_arguments_that_share_memory_are_named_as_in_python() -> None:
+    Y = np.zeros(4, F)
+    with pytest.raises(girih.LaunchError, match=r"argument 1, G\[0\]: it shares memory with Y, and the kernel writes"):
+        gather([Y], Y)
+    Y.flags.writeable = False
+    with pytest.raises(girih.LaunchError, match="argument 2, Y: the kernel writes to it"):
+        gather([np.zeros(4, F)] * 4, Y)
+
+
+@pytest.mark.parametrize("grid", ["a", (1, 2, 3, 4), (), -1, 2**31, 1.5, True])
+def test_a_wrong_grid_shows_the_users_line_alone(grid: Any) -> None:
+    with pytest.raises(girih.LaunchError, match="the grid is") as caught:
+        promised[grid]
+    assert len(caught.traceback) == 2
+
+
+@pytest.mark.parametrize("way", ["variant", "grid_for", "tensor_maps", "bind", "out"])
+def test_no_way_shows_the_frames_of_girih(way: str) -> None:
+    result = girih.kernel(out={"Z": "Y"})(mix.function)
+    with pytest.raises(girih.LaunchError) as caught:
+        getattr(result, way)(1, A.astype(float), A)
+    assert len(caught.traceback) == 2
+    with pytest.raises(girih.LaunchError) as caught:
+        promised.bind(aligned(5, 6), 0, 1, 1).run()
+    assert len(caught.traceback) == 2
 
 
 @pytest.mark.parametrize(

@@ -93,15 +93,15 @@ def test_scalars_out_of_range_are_refused(type: Type, value: object, text: str) 
     ("type", "value", "message", "hint"),
     [
         (I32, 2.0, "i32 takes an integer; got float 2.0", "pass 2 instead of 2.0"),
-        (I32, 2.5, "got float 2.5", None),
+        (I32, 2.5, "got float 2.5", "round it first: int(x), or math.floor(x)"),
         (I32, True, "got bool True", "pass 1 instead of True"),
         (I32, np.bool_(True), "got bool True", "pass 1 instead of True"),
         (F32, True, "f32 takes a real number; got bool True", "pass 1 instead of True"),
-        (F32, 1j, "got complex 1j", None),
+        (F32, 1j, "got complex 1j", "pass its real part, x.real, or its magnitude, abs(x)"),
         (F64, np.longdouble(1), "got longdouble 1", "pass a Python number, a NumPy scalar or a 0-d array"),
         (I64, np.timedelta64(1, "s"), "got timedelta64", "pass a Python number, a NumPy scalar or a 0-d array"),
         (BOOL, 1, "bool takes True or False; got int 1", "pass True instead of 1"),
-        (BOOL, 2, "got int 2", None),
+        (BOOL, 2, "got int 2", "pass a comparison: x != 0"),
         (C32, "1", "c32 takes a number; got str", "pass a Python number, a NumPy scalar or a 0-d array"),
         (
             F32,

@@ -12,9 +12,8 @@ from girih.commands.parts.calls import unknown
 from girih.commands.python.arguments import PythonArguments
 from girih.commands.python.files import kernels_of
 from girih.decorated.definition import DecoratedFunction
-from girih.decorated.specialise import shown
 from girih.diagnostics import CompileError, Diagnostic, LaunchError
-from girih.front.python.signature import Declared
+from girih.front.python.signature import Declared, shown
 from girih.ir.core import Function, Module, Order
 from girih.ir.limits import DeviceLimits
 from girih.runtime.targets import resolve

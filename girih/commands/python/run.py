@@ -14,8 +14,8 @@ from girih.commands.parts.summary import LaunchSummary, arrays_of
 from girih.commands.parts.targets import target_of
 from girih.commands.python.arguments import PythonArguments
 from girih.commands.python.files import kernel_of
-from girih.decorated.specialise import shown
 from girih.diagnostics import CompileError, KernelError, LaunchError, plural
+from girih.front.python.signature import shown
 
 
 def run_python(request: RunRequest) -> int:

@@ -16,6 +16,7 @@ from girih.front.python.operands import (
     Many,
     MatrixProduct,
     Memory,
+    NamedMemory,
     Operand,
     Part,
     Runtime,
@@ -44,6 +45,8 @@ class KernelEmission:
         self.builder = RegionBuilder(TILE_LANGUAGE)
         self.constants: list[dict[tuple[object, ...], Value]] = [{}]
         self.depth = 0
+        self.named_memory: list[NamedMemory] = []
+        """The names of memory that is no parameter, in the order in which they are set."""
         self.defaulted: dict[Value, str] = {}
         """The values of literals that a loop carries and that have a type by default, with their names."""
 
@@ -150,6 +153,8 @@ class KernelEmission:
         """Give a value of the ir that has no name yet that of Python."""
         if isinstance(operand, Runtime | Memory) and not operand.value.name and is_name(name):
             operand.value.name = name
+            if isinstance(operand, Memory):
+                self.named_memory.append(NamedMemory(name, operand.axes, operand.value.span))
 
 
 def described(operand: Operand) -> str:

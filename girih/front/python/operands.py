@@ -71,6 +71,15 @@ class Memory:
         return tuple(by_axis[axis] for axis in self.axes)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedMemory:
+    """A name for memory: the axis that each mode is, and the place from which on the name stands for it."""
+
+    name: str
+    axes: tuple[int, ...]
+    span: Span
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A slice of memory that is not yet a subview: for each axis its offset, and its size.

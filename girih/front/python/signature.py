@@ -147,3 +147,33 @@ def _unknown(value: object, text: FunctionSource, argument: ast.arg) -> PythonFa
             "ndarray": "say type and rank: gl.Matrix[gl.f32], gl.Vector[gl.f32]"}.get(
         name, "write gl.f32, gl.index, gl.Vector[gl.f32], gl.Array[gl.f32, Literal[3]], gl.constant")  # fmt: skip
     return fault("annotation", f"`{ast.unparse(argument.annotation)}` is no type of kernels", span, hint)
+
+
+_RANKS = {0: "Scalar", 1: "Vector", 2: "Matrix"}
+
+
+def shown(parameter: Declared) -> str:
+    """A parameter with its annotation, as the function has it: `X: gl.Matrix[gl.f32]`."""
+    return f"{parameter.name}: {annotation(parameter)}"
+
+
+def annotation(parameter: Declared) -> str:
+    """The annotation of a parameter: `gl.Matrix[gl.f32]`."""
+    element = parameter.element
+    rank = parameter.rank or 0
+    name = element.__name__ if isinstance(element, TypeVar) else f"gl.{'bool_' if element == 'bool' else element}"
+    array = f"gl.{_RANKS[rank]}[{name}]" if rank in _RANKS else f"gl.Array[{name}, Literal[{rank}]]"
+    if element is None:
+        array = f"gl.{_RANKS.get(rank, 'Array')}"
+    match parameter.kind:
+        case "array":
+            return array
+        case "group":
+            return f"gl.Group[{array}]"
+        case "tensor_map":
+            kind = "Im2colMap" if parameter.mode == "im2col" else "TensorMap"
+            return f"gl.{kind}[{name}, Literal[{rank}]]"
+        case "constant":
+            return "gl.constant"
+        case _:
+            return name

@@ -32,6 +32,7 @@ from girih.front.python.scopes import FunctionScope
 from girih.front.python.signature import Declared, declared_parameters
 from girih.front.python.statements import Statements
 from girih.front.python.words import WORDS
+from girih.front.python.words.reader import PythonReader
 from girih.ir.build import parameter
 from girih.ir.core import EMPTY, Dictionary, Entry, Module, Parameter, Value
 from girih.ir.types import NUMBERS, SCALARS, GroupType, MapMode, MemRef, TensorMapType, Type
@@ -115,7 +116,8 @@ class Translator(Statements):
         attributes = self._attributes(self.specialisation.options, operands)
         name = self.kernel.name
         function = self.builder.function(name, self.parameters, attributes, span=self.kernel.span)
-        return Module((replace(function, body=self.builder.region(self.text.body)),))
+        reader = PythonReader.of(self.kernel.parameters, self.specialisation.parameters, self.named_memory)
+        return Module((replace(function, body=self.builder.region(self.text.body), reader=reader),))
 
     # --- parameters ------------------------------------------------------------------------
 

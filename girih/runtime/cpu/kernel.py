@@ -96,7 +96,7 @@ class CpuKernel:
         try:
             records = PrintRecords(self.function)
         except MemoryError:
-            self._refuse("bind.memory", f"there is not enough memory for what @{self.function.name} prints")
+            self._refuse("bind.memory", f"there is not enough memory for what {self.function.called} prints")
         try:
             result = self._fast(grid, *arguments, records.address)
             if result is not None:
@@ -119,10 +119,10 @@ class CpuKernel:
         if result is NotImplemented:
             result = self._run_usual(grid, arguments, *prints)
         if result is False:
-            self._refuse("bind.memory", f"there is not enough memory to run @{self.function.name}",
+            self._refuse("bind.memory", f"there is not enough memory to run {self.function.called}",
                          f"each thread needs {self.compiled.workspace_bytes} bytes of its own")  # fmt: skip
         if result is True:
-            self._refuse("bind.fork", f"a signal handler forked this process while @{self.function.name} ran; in the "
+            self._refuse("bind.fork", f"a signal handler forked this process while {self.function.called} ran; in the "
                          "child, work-groups that other threads had begun are lost",
                          "the parent's launch goes on; launch again here, with arrays as they were before")  # fmt: skip
         if isinstance(result, bytes):

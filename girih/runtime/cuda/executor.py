@@ -94,7 +94,7 @@ class CudaExecutor:
     def reach(self, arguments: Sequence[object]) -> DeviceReach:
         """The device that a launch with these arguments is on. Raises `LaunchError`."""
         function = self._kernel.function
-        with faults_in_words(function.name, function.span):
+        with faults_in_words(function.called, function.span):
             return place_of(self._kernel.number, arguments, function.span).reach
 
     def tensor_maps(self, arguments: Sequence[object]) -> Mapping[str, TensorMap]:

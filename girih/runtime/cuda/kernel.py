@@ -177,7 +177,7 @@ class CudaKernel:
         its driver cannot run it, and `KernelError` for what this launch or earlier ones on the same stream have found.
         """
         span = self.function.span
-        with faults_in_words(self.function.name, span), relaxed_capture():
+        with faults_in_words(self.function.called, span), relaxed_capture():
             place = place_of(self.number, arguments, span)
             with place.device.current():
                 accepted = arrays.accept(self._specs, arguments, place.reach)
@@ -189,7 +189,7 @@ class CudaKernel:
                 self._refuse_freed(place, accepted)
                 if 0 in grid:
                     return
-                place.stream.raise_found(self.function.name)
+                place.stream.raise_found(self.function.called)
                 for other in place.after:
                     place.stream.follow(other)
                 one = _Call(place, self._on(place.device, variant), grid, asked, accepted, arguments, variant, made)
@@ -202,7 +202,7 @@ class CudaKernel:
 
     def synchronize(self) -> None:
         """Wait for all launches of this kernel, and raise `KernelError` for what was found on their streams."""
-        with faults_in_words(self.function.name, self.function.span), relaxed_capture():
+        with faults_in_words(self.function.called, self.function.span), relaxed_capture():
             mine = set(self._loaded.values())
             streams = streams_with(lambda loaded: loaded in mine)
             for stream in streams:
@@ -289,7 +289,7 @@ class CudaKernel:
                 kernel = self.compiled(architecture_on(device, self._name, self.function.span), variant)
                 code = machine_code(kernel, for_device=True)
                 if code is None:
-                    what = f"there is no assembler for the code of @{self.function.name}"
+                    what = f"there is no assembler for the code of {self.function.called}"
                     refuse("bind.cuda_assembler", what, NO_ASSEMBLER, self.function.span)
                 self._loaded[key] = device.load(kernel, code, self.function.span)
             return self._loaded[key]
@@ -308,7 +308,7 @@ class CudaKernel:
             return
         if is_capturing(stream.handle):
             why = "copies arrays of the host" if copied else "prints" if self._prints else "is waited for"
-            what = f"a CUDA graph cannot have this launch of @{self.function.name}: it {why}"
+            what = f"a CUDA graph cannot have this launch of {self.function.called}: it {why}"
             hint = CAPTURE_HINT if stream.handle else f"{CAPTURE_HINT}; {DEFAULT_STREAM_HINT}"
             refuse("bind.cuda_capture", what, hint, self.function.span)
         record = one.place.device.records.take()

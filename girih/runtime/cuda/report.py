@@ -65,17 +65,17 @@ def faults_in_words(name: str, span: Span = NOWHERE) -> Iterator[None]:
 
 def _refuse_fault(fault: CudaFault, name: str, span: Span) -> NoReturn:
     if fault.error in STICKY:
-        message = f"the context is lost: @{name}, or an earlier kernel of any library, has broken it: {fault}"
+        message = f"the context is lost: {name}, or an earlier kernel of any library, has broken it: {fault}"
         refuse("run.cuda_lost", message, _LOST, span)
     if fault.error == _MEMORY:
         hint = "pass smaller arrays, or free what this process and others hold: `nvidia-smi` lists them"
-        refuse("bind.cuda_memory", f"the GPU has too little memory for the launch of @{name}: {fault}", hint, span)
+        refuse("bind.cuda_memory", f"the GPU has too little memory for the launch of {name}: {fault}", hint, span)
     if fault.error in _RESOURCES:
         hint = "a smaller work_group_size, or less local memory, needs less; `kernel.remarks` says what it takes"
-        refuse("bind.cuda_resources", f"the GPU has too little for a work-group of @{name}: {fault}", hint, span)
+        refuse("bind.cuda_resources", f"the GPU has too little for a work-group of {name}: {fault}", hint, span)
     if fault.error.startswith(_CAPTURE):
-        refuse("bind.cuda_capture", f"a CUDA graph cannot have this launch of @{name}: {fault}", CAPTURE_HINT, span)
-    refuse("run.cuda_refused", f"the driver refuses to run @{name}: {fault}", None, span)
+        refuse("bind.cuda_capture", f"a CUDA graph cannot have this launch of {name}: {fault}", CAPTURE_HINT, span)
+    refuse("run.cuda_refused", f"the driver refuses to run {name}: {fault}", None, span)
 
 
 CAPTURE_HINT = "capture launches on arrays of the device only, after a first launch outside of the capture"

@@ -155,7 +155,7 @@ class LaunchStream:
             # Another thread may have been told.
             if found:
                 error = KernelError(found)
-                error.add_note(f"An earlier launch on this stream has left this; @{name} was not launched.")
+                error.add_note(f"An earlier launch on this stream has left this; {name} was not launched.")
                 raise error
 
     def take_found(self) -> list[Finding]:

@@ -83,7 +83,7 @@ class VulkanKernel:
         even = self._variants and are_even(self.function, accepted)
         kernel = self.emitted(wide=not suits_narrow(self.function, grid, accepted), even=even)
         device = current_device(self.function.name, self.function.span)
-        with device.lock, faults_in_words(device, self.function.name, manner.seconds, self.function.span):
+        with device.lock, faults_in_words(device, self.function.called, manner.seconds, self.function.span):
             self._launch(device, kernel, grid, accepted, manner)
 
     def _launch(

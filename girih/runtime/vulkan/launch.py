@@ -260,6 +260,6 @@ def faults_in_words(device: Device, name: str, seconds: float, span: Span = NOWH
         device.lost = device.lost or fault.result == vk.DEVICE_LOST
         refuse_fault(fault, device.name, name, span)
     except LaunchTimeoutError:
-        refuse("run.vulkan_timeout", f"@{name} did not end within {seconds:g} s on {device.name}, which is given up",
+        refuse("run.vulkan_timeout", f"{name} did not end within {seconds:g} s on {device.name}, which is given up",
                "allow more time: kernel.options(timeout=600); or find what does not end: target='interpreter', whose "
                "max_steps ends it", span)  # fmt: skip

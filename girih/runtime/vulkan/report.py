@@ -42,11 +42,11 @@ def refuse_fault(fault: VulkanFault, device: str, name: str, span: Span = NOWHER
     if fault.result == vk.DEVICE_LOST:
         hint = "the next launch opens the device anew; the kernel may run too long, or go beyond its memory: " \
                "target='interpreter' finds that"  # fmt: skip
-        refuse("run.vulkan_lost", f"{device} was lost while @{name} ran: {fault}", hint, span)
+        refuse("run.vulkan_lost", f"{device} was lost while {name} ran: {fault}", hint, span)
     if fault.result in vk.OUT_OF_MEMORY:
-        refuse("bind.vulkan_memory", f"{device} has too little memory for @{name}: {fault}",
+        refuse("bind.vulkan_memory", f"{device} has too little memory for {name}: {fault}",
                "pass smaller arrays, or free what other processes hold", span)  # fmt: skip
-    refuse("run.vulkan_refused", f"{device} refuses to run @{name}: {fault}", None, span)
+    refuse("run.vulkan_refused", f"{device} refuses to run {name}: {fault}", None, span)
 
 
 def refuse_no_driver(error: NoDriverError, span: Span = NOWHERE) -> NoReturn:

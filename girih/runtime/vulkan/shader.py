@@ -75,7 +75,10 @@ class VulkanShader:
         the buffers are as they were.
         """
         device = current_device(self.entry.name, self.entry.function.span)
-        with device.lock, faults_in_words(device, self.entry.name, self._manner.seconds, self.entry.function.span):
+        with (
+            device.lock,
+            faults_in_words(device, self.entry.function.called, self._manner.seconds, self.entry.function.span),
+        ):
             self._launch(device, grid, arguments)
 
     def _launch(self, device: Device, grid: tuple[int, int, int], arguments: ShaderArguments) -> None:
