@@ -338,7 +338,7 @@ ROOMS = {
     ),
     "exploration": Room(("diagnostics", "markup", "api", "interpreter", "runtime"), ARRAYS),
     "kernels": Room(("api", "ir"), ("numpy",)),
-    "functions": Room((*WORDS, "ir", "arguments", "api", "kernels"), ARRAYS),
+    "functions": Room((*WORDS, "ir", "arguments", "api", "kernels", "runtime.cpu"), ARRAYS),
     # Kernels as operators of other libraries, which nothing else imports.
     "operators": Room((*WORDS, "ir", "arguments", "api")),
     "torch": Room((*WORDS, "ir", "arguments", "api", "operators"), ("torch",)),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Any
-
-import numpy as np
 
 from girih import kernels
 from girih.functions.layouts import AxisView, elements, is_packed, split
+from girih.functions.options import Option
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.texts import library_kernel, settled
 
@@ -32,16 +31,13 @@ def attention(
     Arrays in order C are used as they are, also with gaps between heads; others are copied, with a `CopyWarning`.
     Raises `LaunchError`: `bind.dtype`, `bind.shape`, `bind.range` for a scale that is not finite.
     """
-    return _ATTENTION((q, k, v), (causal, scale, fast), out, target)
+    return _ATTENTION.compute((q, k, v), (causal, scale, fast), out, target)
 
 
 def _build(problem: FunctionCall) -> CallPlan:
     causal, scale, fast = problem.options
     q, k, v = (problem.operand(index) for index in range(3))
     library = problem.library
-    for option, value in (("causal", causal), ("fast", fast)):
-        if not isinstance(value, bool | np.bool_):
-            problem.refuse("bind.type", f"{option} must be True or False; got {value!r}")
     for one in (q, k, v):
         problem.check_element(one, ELEMENTS)
         problem.check_same(one, q)
@@ -52,7 +48,7 @@ def _build(problem: FunctionCall) -> CallPlan:
     headdim = q.shape[-1]
     made = NewArray(q.element, q.shape, tuple(range(len(q.shape))))
     (out,) = problem.results(made)
-    factor = _scale(problem, scale, headdim)
+    factor = 1 / sqrt(headdim) if scale is None else scale
     heads, key_heads = elements(q.shape[:-2]), elements(k.shape[:-2])
     if not elements(q.shape):
         return CallPlan((made,), lambda arrays, outs: None, (True,))
@@ -60,8 +56,8 @@ def _build(problem: FunctionCall) -> CallPlan:
         zeros = library.filled
         return CallPlan((made,), lambda arrays, outs: library.assign(outs[0], zeros(q.shape, q.element, 0)), (True,))
     kernel = settled(
-        library_kernel(kernels.attention, problem.target, type=q.element, headdim=headdim, causal=bool(causal),
-                       fast=bool(fast)), library)  # fmt: skip
+        library_kernel(kernels.attention, problem.target, type=q.element, headdim=headdim, causal=causal, fast=fast),
+        library)  # fmt: skip
     views = [_heads(problem, one, count) for one, count in ((q, heads), (k, key_heads), (v, key_heads))]
     order = tuple(range(len(q.shape)))
     result = library.viewer(AxisView(order, (heads, *q.shape[-2:])), q.shape)
@@ -74,7 +70,12 @@ def _build(problem: FunctionCall) -> CallPlan:
     return CallPlan((made,), launch, (direct,))
 
 
-_ATTENTION = ArrayFunction("attention", ("q", "k", "v"), _build)
+_ATTENTION = ArrayFunction(
+    "attention",
+    ("q", "k", "v"),
+    _build,
+    (Option("causal", flag=True), Option("scale", number=True, may_be_none=True), Option("fast", flag=True)),
+)
 
 
 def _check_shapes(problem: FunctionCall, q: Operand, k: Operand, v: Operand) -> None:
@@ -94,16 +95,6 @@ def _check_shapes(problem: FunctionCall, q: Operand, k: Operand, v: Operand) -> 
         problem.refuse(
             "bind.shape", f"q has {heads} heads and k has {key_heads}; heads must be a multiple of key heads"
         )
-
-
-def _scale(problem: FunctionCall, scale: Any, headdim: int) -> float:
-    if scale is None:
-        return 1 / sqrt(headdim)
-    if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating):
-        problem.refuse("bind.type", f"scale must be a number; got {scale!r}")
-    if not isfinite(scale):
-        problem.refuse("bind.range", f"scale is {scale}; it must be finite")
-    return float(scale)
 
 
 def _fits(one: Operand) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from girih.diagnostics import KernelError
 from girih.functions.host import DTYPE_OF, HOST
 from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.libraries import taken as taken_array
+from girih.functions.options import AXIS, Option
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
-from girih.functions.problems import listed, refuse
+from girih.functions.problems import refuse
 from girih.functions.texts import accumulator, array_kernel, is_cpu, lanes, library_kernel, settled
 from girih.lazy_dataclass import dataclass
 
@@ -24,7 +24,7 @@ TURNED = 256
 """The elements along an axis from which arrays of a device are turned before, where columns lie side by side."""
 SHORT = 64
 """The elements up to which a column is one value for each work-item of a CPU."""
-REDUCTIONS = ("none", "mean", "sum")
+REDUCTION = Option("reduction", words=("none", "mean", "sum"))
 
 
 def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str | None = None) -> Any:
@@ -38,7 +38,7 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str | None = Non
     other arrays are copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that
     there is not, `bind.shape` for an `out` of another shape.
     """
-    return _SOFTMAX((x,), (axis,), out, target)
+    return _SOFTMAX.compute((x,), (axis,), out, target)
 
 
 def layernorm(
@@ -54,7 +54,7 @@ def layernorm(
     Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that there is not and for an eps that is negative or
     not finite, `bind.shape` for a weight, a bias or an `out` of another shape.
     """
-    return _LAYERNORM((x, weight, bias), (axis, eps), out, target)
+    return _LAYERNORM.compute((x, weight, bias), (axis, eps), out, target)
 
 
 def rms_norm(
@@ -66,7 +66,7 @@ def rms_norm(
     As `layernorm`, without mean and bias. eps is the distance of 1 and the next number of x's type if left out, as in
     torch.
     """
-    return _RMS_NORM((x, weight), (axis, eps), out, target)
+    return _RMS_NORM.compute((x, weight), (axis, eps), out, target)
 
 
 def cross_entropy(
@@ -84,12 +84,10 @@ def cross_entropy(
     Raises `LaunchError`: `bind.dtype`, `bind.shape`, `bind.range` for an axis or a class that there is not and for
     another reduction. On arrays of a device a class that there is not is a `KernelError`, at the next launch.
     """
-    if reduction not in REDUCTIONS:
-        refuse("cross_entropy", "bind.range", f"reduction is {reduction!r}; it must be "
-               f"{listed(map(repr, REDUCTIONS))}")  # fmt: skip
+    reduction = REDUCTION.plain("cross_entropy", reduction)
     if out is not None and reduction != "none":
         refuse("cross_entropy", "bind.arguments", f"out takes losses, for reduction='none'; reduction is {reduction!r}")
-    losses = _CROSS_ENTROPY((logits, targets), (axis, ignore_index), out, target)
+    losses = _CROSS_ENTROPY.compute((logits, targets), (axis, ignore_index), out, target)
     if reduction == "none":
         return losses
     total = losses.sum()
@@ -254,13 +252,10 @@ _FILLED: dict[tuple[str, float], Any] = {}
 """The longest vector of each number so far."""
 
 
-def _epsilon(problem: FunctionCall, eps: Any) -> float:
-    is_number = isinstance(eps, int | float | np.floating) and not isinstance(eps, bool)
-    if not is_number:
-        problem.refuse("bind.type", f"eps must be a number; got {eps!r}")
-    if not isfinite(eps) or eps < 0:
-        problem.refuse("bind.range", f"eps is {eps}; it must be finite and not negative")
-    return float(eps)
+def _epsilon(problem: FunctionCall, eps: float) -> float:
+    if eps < 0:
+        problem.refuse("bind.range", f"eps is {eps}; it must not be negative")
+    return eps
 
 
 def _build_layernorm(problem: FunctionCall) -> CallPlan:
@@ -298,8 +293,8 @@ def _build_cross_entropy(problem: FunctionCall) -> CallPlan:
     x, classes, library = problem.operand(0), problem.operand(1), problem.library
     problem.check_element(x, FLOATING)
     problem.check_element(classes, ("i32", "i64"))
-    if isinstance(ignored, bool) or not isinstance(ignored, int | np.integer) or not -(2**31) <= ignored < 2**31:
-        problem.refuse("bind.range", f"ignore_index is {ignored!r}; it must be an integer of 32 bits")
+    if not -(2**31) <= ignored < 2**31:
+        problem.refuse("bind.range", f"ignore_index is {ignored}; it must be an integer of 32 bits")
     own = problem.axis(axis, x)
     rest = (*x.shape[:own], *x.shape[own + 1 :])
     if classes.shape != rest:
@@ -318,7 +313,7 @@ def _build_cross_entropy(problem: FunctionCall) -> CallPlan:
         problem.tell_copy(x, f"the classes, axis {own}, are not contiguous, or the columns not in order")
     columns = elements(rest)
     kernel, _ = library_kernel(kernels.cross_entropy, problem.target, type=x.element, index=classes.element,
-                               ignore_index=int(ignored))  # fmt: skip
+                               ignore_index=ignored)  # fmt: skip
     kernel = settled(kernel, library)
     turn = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
     axes = tuple(range(len(rest)))
@@ -335,7 +330,7 @@ def _build_cross_entropy(problem: FunctionCall) -> CallPlan:
         try:
             kernel(a, t, flat(outs[0]))
         except KernelError:
-            _tell_class(problem, targets, x.shape[own], int(ignored))
+            _tell_class(problem, targets, x.shape[own], ignored)
             raise
 
     return CallPlan((made,), launch, (direct,))
@@ -352,7 +347,10 @@ def _tell_class(problem: FunctionCall, targets: Any, count: int, ignored: int) -
                        f"classes, counted from 0, and ignore_index is {ignored}")  # fmt: skip
 
 
-_SOFTMAX = ArrayFunction("softmax", ("x",), _build_softmax)
-_LAYERNORM = ArrayFunction("layernorm", ("x", "weight", "bias"), _build_layernorm, ("weight", "bias"))
-_RMS_NORM = ArrayFunction("rms_norm", ("x", "weight"), _build_rms_norm, ("weight",))
-_CROSS_ENTROPY = ArrayFunction("cross_entropy", ("logits", "targets"), _build_cross_entropy)
+_SOFTMAX = ArrayFunction("softmax", ("x",), _build_softmax, (AXIS,))
+_LAYERNORM = ArrayFunction("layernorm", ("x", "weight", "bias"), _build_layernorm,
+                           (AXIS, Option("eps", number=True)), ("weight", "bias"))  # fmt: skip
+_RMS_NORM = ArrayFunction("rms_norm", ("x", "weight"), _build_rms_norm,
+                          (AXIS, Option("eps", number=True, may_be_none=True)), ("weight",))  # fmt: skip
+_CROSS_ENTROPY = ArrayFunction("cross_entropy", ("logits", "targets"), _build_cross_entropy,
+                               (AXIS, Option("ignore_index", integer=True)))  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from girih.functions.layouts import AxisView, elements, lines
+from girih.functions.options import Option
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray
-from girih.functions.problems import listed
 from girih.functions.texts import accumulator, array_kernel, lanes, settled
 
 APPROXIMATIONS = ("none", "tanh")
@@ -20,15 +20,13 @@ def gelu(x: Any, *, approximate: str = "none", out: Any = None, target: str | No
     copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.shape` for an `out` of another shape,
     `bind.range` for another approximation.
     """
-    return _GELU((x,), (approximate,), out, target)
+    return _GELU.compute((x,), (approximate,), out, target)
 
 
 def _build(problem: FunctionCall) -> CallPlan:
     (approximate,) = problem.options
     x, library = problem.operand(0), problem.library
     problem.check_element(x, FLOATING)
-    if approximate not in APPROXIMATIONS:
-        problem.refuse("bind.range", f"approximate is {approximate!r}; it must be {listed(map(repr, APPROXIMATIONS))}")
     view = lines(x.shape, x.steps) if elements(x.shape) else AxisView(x.order, x.shape)
     copied, order = view is None, x.order
     if view is None:
@@ -54,4 +52,4 @@ def _build(problem: FunctionCall) -> CallPlan:
     return CallPlan((made,), lambda arrays, outs: kernel(show(arrays[0]), show(outs[0])), (direct,), in_place=True)
 
 
-_GELU = ArrayFunction("gelu", ("x",), _build)
+_GELU = ArrayFunction("gelu", ("x",), _build, (Option("approximate", words=APPROXIMATIONS),))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from girih import kernels
 from girih.functions.host import DTYPE_OF, HOST
 from girih.functions.layouts import AxisView, elements, is_packed
+from girih.functions.options import Option
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
 from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled, sharing_groups
 from girih.lazy_dataclass import dataclass
@@ -43,7 +42,7 @@ def conv2d(
     result lies so; another x, weight and result are rearranged. Raises `LaunchError`: `bind.dtype`, `bind.shape`,
     `bind.range` for a stride, a padding or a dilation that is not offered.
     """
-    return _CONV2D((x, weight, bias), (stride, padding, dilation), out, target)
+    return _CONV2D.compute((x, weight, bias), (stride, padding, dilation), out, target)
 
 
 def _build(problem: FunctionCall) -> CallPlan:
@@ -223,25 +222,32 @@ def _options(problem: FunctionCall, weight: Operand) -> tuple[int, int, int]:
     """Stride, padding and dilation as numbers."""
     stride, padding, dilation = problem.options
     for name, value, least, most in (("stride", stride, 1, 64), ("dilation", dilation, 1, 65535)):
-        _check_number(problem, name, value, least, most)
-    if isinstance(padding, str):
-        if padding not in PADDINGS:
-            problem.refuse("bind.range", f"padding is {padding!r}; it must be a number, 'valid' or 'same'")
-        if padding == "valid":
-            return int(stride), 0, int(dilation)
+        _check_range(problem, name, value, least, most)
+    if padding == "valid":
+        return stride, 0, dilation
+    if padding == "same":
         if stride != 1 or weight.shape[2] != weight.shape[3] or weight.shape[2] % 2 == 0:
             problem.refuse("bind.range", f"padding is 'same', with stride {stride} and filters of {weight.shape[2]} x "
                            f"{weight.shape[3]}; it needs stride 1 and filters of one odd size")  # fmt: skip
-        return 1, int(dilation) * (weight.shape[2] - 1) // 2, int(dilation)
-    _check_number(problem, "padding", padding, 0, 2**31 - 1)
-    return int(stride), int(padding), int(dilation)
+        return 1, dilation * (weight.shape[2] - 1) // 2, dilation
+    _check_range(problem, "padding", padding, 0, 2**31 - 1)
+    return stride, padding, dilation
 
 
-def _check_number(problem: FunctionCall, name: str, value: Any, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        problem.refuse("bind.type", f"{name} must be an integer, the same for both axes; got {value!r}")
+def _check_range(problem: FunctionCall, name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
         problem.refuse("bind.range", f"{name} is {value}; it must be from {least} to {most}")
 
 
-_CONV2D = ArrayFunction("conv2d", ("x", "weight", "bias"), _build, ("bias",))
+_BOTH = ", the same for both axes"
+_CONV2D = ArrayFunction(
+    "conv2d",
+    ("x", "weight", "bias"),
+    _build,
+    (
+        Option("stride", integer=True, note=_BOTH),
+        Option("padding", integer=True, words=PADDINGS, note=_BOTH),
+        Option("dilation", integer=True, note=_BOTH),
+    ),
+    ("bias",),
+)

@@ -2,13 +2,14 @@
 
 A function gives a builder: it looks at the operands of a call, refuses what is wrong, chooses kernels and views, and
 returns a `CallPlan`. A later call with operands that are alike only looks the plan up, so it costs little more than the
-launch of a kernel.
+launch of a kernel: of arrays of NumPy machine code makes the key, and of tensors of torch on a device Python does.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,18 @@ from girih.functions.device import TorchTensors
 from girih.functions.host import DTYPE_OF, HOST, maker
 from girih.functions.layouts import memory_order, packed_steps
 from girih.functions.libraries import Library, Taken, taken, together
+from girih.functions.options import Option, plain_options, shown
 from girih.functions.problems import listed, refuse, tell_copy
 from girih.lazy_dataclass import dataclass
+from girih.runtime.cpu.looks import Look, looker
 
 MOST_PLANS = 4096
 """The plans that are kept; then all are forgotten, as shapes that come again come soon."""
 
 FLOATING = ("f16", "bf16", "f32", "f64")
+
+QuickCall = Callable[[tuple[Any, ...], Any], Any]
+"""What computes results for arguments that look like those of an earlier call: into `out`, or new ones for None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +66,15 @@ class CallPlan:
     """How calls with some operands are computed.
 
     `launch(arguments, results)` launches kernels. `direct` says for each result whether it may be the `out` that was
-    given. With `in_place` the first result may be the first argument. `quick`, where there is one, allocates a result
-    and computes it for arrays of NumPy, with as few calls as can be.
+    given. With `in_place` the first result may be the first argument. `quick`, where there is one, computes a result
+    for arrays of NumPy with as few calls as can be.
     """
 
     made: tuple[NewArray, ...]
     launch: Callable[[Sequence[Any], Sequence[Any]], None]
     direct: tuple[bool, ...]
     in_place: bool = False
-    quick: Callable[[tuple[Any, ...]], Any] | None = None
+    quick: QuickCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +115,10 @@ class FunctionCall:
     def axis(self, axis: int, operand: Operand) -> int:
         """The number of an axis from the front. Raises `LaunchError` for one that the operand does not have."""
         count = len(operand.shape)
-        if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
-            self.refuse("bind.type", f"axis must be an integer; got {axis!r}")
         if not -count <= axis < count:
             choices = f"from {-count} to {count - 1}" if count else "of an array that has some"
             self.refuse("bind.range", f"axis is {axis}; {operand.name} has {count} axes: it must be {choices}")
-        return int(axis) % count
+        return axis % count
 
     def results(self, *made: NewArray) -> tuple[Operand | None, ...]:
         """The results that were given, held against those that are to be made. Raises `LaunchError`."""
@@ -138,65 +142,49 @@ Builder = Callable[[FunctionCall], CallPlan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayFunction:
-    """A function of arrays: its name, the names of its arguments and of its results, and what builds plans.
+    """A function of arrays: its name, the names of its arguments and of its results, options, and what builds plans.
 
-    Arguments that are `optional`, and results, may be None.
+    Arguments that are `optional`, and results, may be None. `quick` has what computes results for arrays of NumPy, by
+    how a call looks; a dictionary of CPython may be read and written by several threads.
     """
 
     name: str
     arguments: tuple[str, ...]
     build: Builder
+    options: tuple[Option, ...] = ()
     optional: tuple[str, ...] = ()
     results: tuple[str, ...] = ("out",)
+    quick: dict[bytes | None, QuickCall] = field(default_factory=dict)
 
-    def __call__(self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None) -> Any:
+    def compute(self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None) -> Any:
         """The results for some arguments, of which optional ones may be None; a tuple of them where there are more.
 
         `out` has an array, or as many arrays, to be written, or None. Raises `LaunchError`.
         """
-        key = self._key(arguments, options, out, target)
-        if key is None and out is None:
-            key = self._key_of_tensors(arguments, options, target)
-        try:
-            quick = None if key is None else _QUICK.get(key)
-        except TypeError:  # An option that has no hash is no option of any function: it is refused below.
-            quick = None
+        quick = self.quick.get(_LOOKS.of(arguments, options, out, target))
         if quick is not None:
             try:
-                if out is None:
-                    return quick(arguments)
-                if _is_apart(arguments, out):
-                    return quick((arguments, out))
+                return quick(arguments, out)
             except LaunchError:
                 pass  # What lies askew in memory is copied below.
+        return self._called(arguments, options, out, target)
+
+    def _called(self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None) -> Any:
+        """The results for arrays that are new, or that machine code does not know."""
+        options = plain_options(self.name, self.options, options)
+        if target is not None and not isinstance(target, str):
+            refuse(self.name, "bind.type", f"target must be the name of a target, or None; got {shown(target)}",
+                   'pass a name, as "cpu" or "interpreter"; `girih targets` lists them')  # fmt: skip
+        quick = None if out is not None else _QUICK_OF_TENSORS.get(self._key_of_tensors(arguments, options, target))
+        if quick is not None:
+            try:
+                return quick(arguments, None)
+            except LaunchError:
+                pass
         for value in (*arguments, out):
             if value is not None and type(value) is not np.ndarray:
                 return self._elsewhere(arguments, options, out, target)
         return self._on_host(arguments, options, (out,) if len(self.results) == 1 else self._several(out), target)
-
-    def _key(
-        self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None
-    ) -> tuple[Any, ...] | None:
-        """What decides how arrays of NumPy are computed; None where there are others. It is short, as calls are."""
-        if out is not None:
-            arguments = (*arguments, out)
-        if len(arguments) == 1:
-            (x,) = arguments
-            return (self, options, target, x.dtype, x.shape, x.strides) if type(x) is np.ndarray else None
-        if len(arguments) == 2:
-            x, y = arguments
-            if type(x) is np.ndarray and type(y) is np.ndarray:
-                return self, options, target, out is None, x.dtype, x.shape, x.strides, y.dtype, y.shape, y.strides
-            return None
-        looks: list[Any] = [self, options, target, out is None]
-        for x in arguments:
-            if type(x) is np.ndarray:
-                looks.append((x.dtype, x.shape, x.strides))
-            elif x is None:
-                looks.append(None)
-            else:
-                return None
-        return tuple(looks)
 
     def _key_of_tensors(
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], target: str | None
@@ -220,13 +208,27 @@ class ArrayFunction:
     ) -> Any:
         """The results for arrays of NumPy."""
         results = self._run(HOST, arguments, options, outs, target)
-        plan = self._plan(HOST, arguments, options, outs, target)
-        key = self._key(arguments, options, outs[0], target)
-        if key is not None and outs[0] is None:
-            _QUICK[key] = _quick(plan, maker)
-        elif key is not None and plan.direct == (True,):
-            _QUICK[key] = _quick_into(plan)
+        self._keep(self._plan(HOST, arguments, options, outs, target), arguments, options, outs, target)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _keep(
+        self, plan: CallPlan, arguments: tuple[Any, ...], options: tuple[Any, ...], outs: tuple[Any, ...],
+        target: str | None,
+    ) -> None:  # fmt: skip
+        """Let later calls that look so go the quick way: those with new results, or with one that is written at once.
+
+        That one is the first argument only where a kernel may change it.
+        """
+        (out, *more) = outs
+        if more and any(one is not None for one in outs):
+            return
+        if out is not None and not (plan.direct == (True,) and (plan.in_place or out is not arguments[0])):
+            return
+        look = _LOOKS.now(arguments, options, out, target)
+        if look is not None:
+            if len(self.quick) >= MOST_PLANS:
+                self.quick.clear()
+            self.quick[look] = _quick(plan, maker)
 
     def _elsewhere(
         self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None
@@ -235,14 +237,18 @@ class ArrayFunction:
         given = (out,) if len(self.results) == 1 else self._several(out)
         arguments, outs, library, handed = self._gathered(arguments, given)
         if library is HOST:
-            one = len(outs) == 1
-            made = self(arguments, options, outs[0], target) if one else self._on_host(arguments, options, outs, target)
+            if len(outs) == 1 or not any(one is not None for one in outs):
+                made = self.compute(arguments, options, outs[0], target)
+            else:
+                made = self._on_host(arguments, options, outs, target)
             results: Sequence[Any] = (made,) if len(outs) == 1 else made
         else:
             results = self._run(library, arguments, options, outs, target)
             key = None if any(one is not None for one in outs) else self._key_of_tensors(arguments, options, target)
             if key is not None and isinstance(library, TorchTensors):
-                _QUICK[key] = _quick(self._plan(library, arguments, options, outs, target), library.maker)
+                if len(_QUICK_OF_TENSORS) >= MOST_PLANS:
+                    _QUICK_OF_TENSORS.clear()
+                _QUICK_OF_TENSORS[key] = _quick(self._plan(library, arguments, options, outs, target), library.maker)
         shown = [handed(one) if user is None else user for one, user in zip(results, given, strict=True)]
         return shown[0] if len(shown) == 1 else tuple(shown)
 
@@ -277,15 +283,11 @@ class ArrayFunction:
         arrays = arguments + outs
         looks = [None if a is None else (library.element(a), tuple(a.shape), library.steps(a)) for a in arrays]
         key = (self.name, options, target, library, *looks)
-        try:
-            plan = _PLANS.get(key)
-        except TypeError:  # An option that has no hash is no option of any function.
-            plan = None
+        plan = _PLANS.get(key)
         if plan is None:
             plan = self._planned(library, arguments, options, outs, target)
             if len(_PLANS) >= MOST_PLANS:
                 _PLANS.clear()
-                _QUICK.clear()
             _PLANS[key] = plan
         return plan
 
@@ -309,7 +311,9 @@ class ArrayFunction:
         self, plan: CallPlan, library: Library, arguments: tuple[Any, ...], outs: tuple[Any, ...]
     ) -> Sequence[Any]:
         written = []
-        for out, made, direct in zip(outs, plan.made, plan.direct, strict=True):
+        for name, out, made, direct in zip(self.results, outs, plan.made, plan.direct, strict=True):
+            if out is not None and not library.is_writeable(out):
+                refuse(self.name, "bind.read_only", f"{name} must be writeable", "leave it out, and take the result")
             is_new = out is None or not self._may_write(plan, library, arguments, outs, out, direct)
             written.append(library.empty(made.shape, made.element, made.order) if is_new else out)
         plan.launch(arguments, written)
@@ -325,8 +329,6 @@ class ArrayFunction:
         direct: bool,
     ) -> bool:
         """Whether a kernel may write into a given result; where not, another one is written, and copied."""
-        if not library.is_writeable(out):
-            refuse(self.name, "bind.read_only", "out must be writeable", "leave it out, and take the result")
         for place, value in enumerate(arguments):
             shares = value is not None and library.shares(value, out)
             if shares and not (plan.in_place and place == 0 and library.is_same(value, out)):
@@ -357,17 +359,29 @@ class ArrayFunction:
 
 _PLANS: dict[tuple[Any, ...], CallPlan] = {}
 """Plans by what they depend on. A dictionary of CPython may be read and written by several threads."""
-_QUICK: dict[tuple[Any, ...], Callable[[tuple[Any, ...]], Any]] = {}
-"""What computes results for arrays of NumPy and tensors of torch on a device, by how these look.
-
-It takes arguments; where a result is given, a pair of arguments and that.
-"""
+_QUICK_OF_TENSORS: dict[tuple[Any, ...] | None, QuickCall] = {}
+"""What computes new results for tensors of torch on a device, by how these look."""
 
 
-def _quick(
-    plan: CallPlan, make_maker: Callable[[Sequence[int], str, Sequence[int]], Callable[[], Any]]
-) -> Callable[[tuple[Any, ...]], Any]:
-    """What computes new results."""
+class _Looks:
+    """What gives the key of a call: machine code, made for the first call that was computed."""
+
+    __slots__ = ("of",)
+
+    def __init__(self) -> None:
+        self.of: Look = lambda arguments, options, out, target: None
+
+    def now(self, arguments: tuple[Any, ...], options: tuple[Any, ...], out: Any, target: str | None) -> bytes | None:
+        """The key of a call, by machine code that is made now if it was not; None where there is no key."""
+        self.of = looker() or self.of
+        return self.of(arguments, options, out, target)
+
+
+_LOOKS = _Looks()
+
+
+def _quick(plan: CallPlan, make_maker: Callable[[Sequence[int], str, Sequence[int]], Callable[[], Any]]) -> QuickCall:
+    """What computes results, new ones if none is given."""
     if plan.quick is not None:
         return plan.quick
     makers = [make_maker(one.shape, one.element, one.order) for one in plan.made]
@@ -375,14 +389,14 @@ def _quick(
     if len(makers) == 1:
         (make,) = makers
 
-        def single(arguments: tuple[Any, ...]) -> Any:
-            made = make()
+        def single(arguments: tuple[Any, ...], out: Any) -> Any:
+            made = make() if out is None else out
             launch(arguments, (made,))
             return made
 
         return single
 
-    def several(arguments: tuple[Any, ...]) -> Any:
+    def several(arguments: tuple[Any, ...], out: Any) -> Any:
         made = tuple(make() for make in makers)
         launch(arguments, made)
         return made
@@ -396,23 +410,3 @@ def _kept(library: Library, out: Any, made: Any) -> Any:
         return made
     library.assign(out, made)
     return out
-
-
-def _quick_into(plan: CallPlan) -> Callable[[tuple[Any, ...]], Any]:
-    """What computes into a given result on the host."""
-    launch = plan.launch
-
-    def into(both: tuple[Any, ...]) -> Any:
-        arguments, out = both
-        launch(arguments, (out,))
-        return out
-
-    return into
-
-
-def _is_apart(arguments: tuple[Any, ...], out: Any) -> bool:
-    """Whether a result may be written, and certainly shares no memory with the arguments."""
-    for value in arguments:
-        if value is not None and np.may_share_memory(value, out):
-            return False
-    return bool(out.flags.writeable)

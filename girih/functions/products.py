@@ -12,7 +12,7 @@ from girih.functions.device import CupyArrays, TorchTensors
 from girih.functions.host import DTYPE_OF, HOST, maker
 from girih.functions.layouts import AxisView, Facing, facing, joined
 from girih.functions.libraries import Library
-from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
+from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand, QuickCall
 from girih.functions.texts import array_kernel, is_cpu, library_kernel, settled
 from girih.lazy_dataclass import dataclass
 
@@ -45,7 +45,7 @@ def matmul(a: Any, b: Any, *, out: Any = None, target: str | None = None) -> Any
     Raises `LaunchError`: `bind.dtype` for other types, or two of them; `bind.shape` for an array without axes, where K
     differs, where batches do not suit each other, and where `out` does not suit the result. 003 "GEMM".
     """
-    return _MATMUL((a, b), (), out, target)
+    return _MATMUL.compute((a, b), (), out, target)
 
 
 def _build(problem: FunctionCall) -> CallPlan:
@@ -218,8 +218,8 @@ class _Products:
 
         return launch
 
-    def quick(self, a: Operand, b: Operand, c: Operand, made: NewArray) -> Callable[[tuple[Any, ...]], Any] | None:
-        """What allocates and computes the product of two arrays of NumPy on a CPU; None where one must be turned."""
+    def quick(self, a: Operand, b: Operand, c: Operand, made: NewArray) -> QuickCall | None:
+        """What computes the product of two arrays of NumPy on a CPU; None where one must be turned."""
         faces = {facing(one.shape, one.steps) for one in (a, b, c)}
         if len(made.shape) != 2 or len(faces) != 1 or not is_cpu(self.target):
             return None
@@ -227,12 +227,12 @@ class _Products:
         kernel = self._kernel(a.element, turn_a=False, turn_b=False, order="C" if by_rows else "F")
         call, settle, grid, (one, no) = kernel.executor.call, kernel.executor.settle, kernel.grid, self._factors
 
-        def computed(arguments: tuple[Any, ...]) -> Any:
+        def computed(arguments: tuple[Any, ...], out: Any) -> Any:
             nonlocal grid
             x, y = arguments
             if by_rows:
                 x, y = y, x
-            z = make()
+            z = make() if out is None else out
             if grid is None:
                 grid = kernel.grid_for(one, x, y, no, z)
             result = call(grid, one, x, y, no, z)

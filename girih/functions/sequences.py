@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from girih import kernels
 from girih.functions.columns import AxisOfOperand, Columns, plan_along, side_by_side
 from girih.functions.layouts import AxisView, elements, is_packed, split
+from girih.functions.options import AXIS, Option
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray
 from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled
 
@@ -32,7 +31,7 @@ def scan(x: Any, axis: int = -1, *, out: Any = None, target: str | None = None) 
     Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that there is not, `bind.shape` for an `out` of another
     shape.
     """
-    return _SCAN((x,), (axis,), out, target)
+    return _SCAN.compute((x,), (axis,), out, target)
 
 
 def topk(x: Any, k: int, axis: int = -1, *, out: Any = None, target: str | None = None) -> tuple[Any, Any]:
@@ -45,7 +44,7 @@ def topk(x: Any, k: int, axis: int = -1, *, out: Any = None, target: str | None 
 
     Raises `LaunchError`: `bind.dtype`, `bind.range` for a k or an axis that there is not, `bind.shape`.
     """
-    found: tuple[Any, Any] = _TOPK((x,), (axis, k), out, target)
+    found: tuple[Any, Any] = _TOPK.compute((x,), (axis, k), out, target)
     return found
 
 
@@ -92,25 +91,23 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
     x, library = problem.operand(0), problem.library
     problem.check_element(x, ORDERED)
     own = problem.axis(axis, x)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        problem.refuse("bind.type", f"k must be an integer; got {k!r}")
     if not 1 <= k <= MOST_LARGEST or k > x.shape[own]:
         problem.refuse("bind.range", f"k is {k}; axis {own} of x has {x.shape[own]} elements: it must be from 1 to "
                        f"{min(MOST_LARGEST, x.shape[own])}")  # fmt: skip
     order = (*[one for one in x.order if one != own], own)
-    shape = (*x.shape[:own], int(k), *x.shape[own + 1 :])
+    shape = (*x.shape[:own], k, *x.shape[own + 1 :])
     made = NewArray(x.element, shape, order), NewArray("i64", shape, order)
     outs = problem.results(*made)
     view = split(x.shape, x.steps, own) if elements(x.shape) else AxisView(order, x.shape)
     copied = view is None or len(view.shape) != 2
-    columns = elements(shape) // int(k)
-    wanted = AxisView(order, (columns, int(k)))
+    columns = elements(shape) // k
+    wanted = AxisView(order, (columns, k))
     direct = tuple(out is None or is_packed(out.shape, out.steps, order) for out in outs)
     if not elements(shape):
         return CallPlan(made, lambda arrays, outs: None, direct)
     if copied:
         problem.tell_copy(x, f"axis {own} is not contiguous")
-    kernel = settled(library_kernel(kernels.top_k, problem.target, type=x.element, k=int(k)), library)
+    kernel = settled(library_kernel(kernels.top_k, problem.target, type=x.element, k=k), library)
     show = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
     result = library.viewer(wanted, shape)
 
@@ -121,5 +118,5 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
     return CallPlan(made, launch, direct)
 
 
-_SCAN = ArrayFunction("scan", ("x",), _build_scan)
-_TOPK = ArrayFunction("topk", ("x",), _build_topk, results=("values", "indices"))
+_SCAN = ArrayFunction("scan", ("x",), _build_scan, (AXIS,))
+_TOPK = ArrayFunction("topk", ("x",), _build_topk, (AXIS, Option("k", integer=True)), results=("values", "indices"))

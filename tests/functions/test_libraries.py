@@ -73,3 +73,29 @@ def test_threads_may_call_at_once() -> None:
         thread.join()
     assert len(found) == 4 * 29
     assert all(found)
+
+
+def test_results_that_are_given_again_and_again() -> None:
+    x = np.random.default_rng(0).standard_normal((6, 10)).astype(np.float32)
+    wanted = functions.softmax(x)
+    for _ in range(3):  # The first call makes a plan, later ones find it.
+        out = np.empty_like(x)
+        assert functions.softmax(x, out=out) is out
+        assert np.array_equal(out, wanted)
+        inside = x.copy()
+        assert functions.softmax(inside, out=inside) is inside
+        assert np.array_equal(inside, wanted)
+        both = np.concatenate([x, x])
+        functions.softmax(both[:6], out=both[3:9])
+        assert np.array_equal(both[3:9], wanted)
+        square = x[:, :6].copy()
+        functions.matmul(square, square, out=square)
+        assert np.allclose(square, x[:, :6] @ x[:, :6], atol=1e-5)
+        out.flags.writeable = False
+        with pytest.raises(girih.LaunchError, match="out must be writeable"):
+            functions.softmax(x, out=out)
+        values, indices = np.empty((6, 2), np.float32), np.empty((6, 2), np.int64)
+        assert functions.topk(x, 2, out=[values, indices])[0] is values
+        assert functions.topk(x, 2, out=(None, indices))[1] is indices
+        assert np.array_equal(values, functions.topk(x, 2)[0])
+        assert np.array_equal(indices, np.argsort(-x, axis=-1)[:, :2])

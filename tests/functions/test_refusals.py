@@ -23,6 +23,20 @@ T = np.zeros(4, np.int64)
 Q = np.ones((2, 8, 16), np.float32)
 IMAGE, TAPS = np.ones((1, 3, 8, 8), np.float32), np.ones((2, 3, 3, 3), np.float32)
 
+
+class Unusual:
+    """An object that can be neither compared, hashed nor shown."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("compared")
+
+    def __hash__(self) -> int:
+        raise RuntimeError("hashed")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("shown")
+
+
 REFUSED: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: functions.matmul(X, X), "bind.shape", r"a has shape \(4, 6\) and b has shape \(4, 6\): axis 1 of a, 6, "),
     (lambda: functions.matmul(X, X), "bind.shape", r"hint: pass the transpose of b, b.T"),
@@ -54,7 +68,7 @@ REFUSED: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: functions.layernorm(X, X[0], WIDE[0]), "bind.dtype", "bias has elements of float64, x of float32"),
     (lambda: functions.layernorm(X, eps=-1.0), "bind.range", "eps is -1.0"),
     (lambda: functions.layernorm(X, eps=float("nan")), "bind.range", "eps is nan"),
-    (lambda: functions.rms_norm(X, eps="1"), "bind.type", "eps must be a number; got '1'"),
+    (lambda: functions.rms_norm(X, eps="1"), "bind.type", "eps must be a number or None; got '1'"),
     (lambda: functions.gelu(X, approximate="fast"), "bind.range", "it must be 'none' or 'tanh'"),
     (lambda: functions.topk(X, 7), "bind.range", "k is 7; axis 1 of x has 6 elements: it must be from 1 to 6"),
     (lambda: functions.topk(X, 0), "bind.range", "k is 0"),
@@ -89,6 +103,13 @@ REFUSED: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: functions.conv2d(IMAGE, TAPS, padding=-1), "bind.range", "padding is -1"),
     (lambda: functions.conv2d(IMAGE, TAPS, padding="full"), "bind.range", "padding is 'full'"),
     (lambda: functions.conv2d(IMAGE, TAPS, padding="same", stride=2), "bind.range", "it needs stride 1"),
+    (lambda: functions.topk(X, 2, out=(READ_ONLY[:, :2], np.zeros((4, 2), np.int64))), "bind.read_only", "values must"),
+    (lambda: functions.layernorm(X, eps=10**400), "bind.range", "eps is 1000.*; it must be finite"),
+    (lambda: functions.gelu(X, approximate=np.array(["none", "tanh"])), "bind.type", "'none' or 'tanh'; got array"),
+    (lambda: functions.cross_entropy(X, T, reduction=["mean"]), "bind.type", "reduction must be 'none', 'mean' or"),
+    (lambda: functions.softmax(X, target=[]), "bind.type", r"target must be the name of a target, or None; got \[\]"),
+    (lambda: functions.matmul(X, X.T, target=7), "bind.type", "target must be the name of a target"),
+    (lambda: functions.scan(X, Unusual()), "bind.type", "axis must be an integer; got <Unusual instance"),
     (lambda: functions.conv2d(IMAGE[:, :0], TAPS[:, :0]), "bind.shape", "nothing to sum up"),
 ]  # fmt: skip
 
@@ -102,6 +123,42 @@ def test_refusals(place: int) -> None:
         (found,) = caught.value.diagnostics
         assert found.code in code.split("|")
         assert found.code in BIND_CODES
+
+
+EQUAL_OPTIONS: list[tuple[Callable[[Any], Any], str, Any, list[Any]]] = [
+    (lambda value: functions.softmax(X, axis=value), "axis", 1, [True, 1.0, np.float64(1), np.True_]),
+    (lambda value: functions.scan(X, axis=value), "axis", 0, [False, 0.0, -0.0]),
+    (lambda value: functions.layernorm(X, eps=value), "eps", 1.0, [True, 1 + 0j]),
+    (lambda value: functions.rms_norm(X, eps=value), "eps", 1.0, [True]),
+    (lambda value: functions.topk(X, k=value), "k", 2, [2.0, np.float32(2)]),
+    (lambda value: functions.topk(X, k=value), "k", 1, [True]),
+    (lambda value: functions.cross_entropy(X, T, ignore_index=value), "ignore_index", 1, [True, 1.0]),
+    (lambda value: functions.attention(Q, Q, Q, causal=value), "causal", True, [1, 1.0]),
+    (lambda value: functions.attention(Q, Q, Q, fast=value), "fast", False, [0, 0.0]),
+    (lambda value: functions.attention(Q, Q, Q, scale=value), "scale", 1.0, [True]),
+    (lambda value: functions.conv2d(IMAGE, TAPS, stride=value), "stride", 1, [True, 1.0]),
+    (lambda value: functions.conv2d(IMAGE, TAPS, padding=value), "padding", 0, [False, 0.0]),
+    (lambda value: functions.conv2d(IMAGE, TAPS, dilation=value), "dilation", 1, [True, 1.0]),
+]
+
+
+@pytest.mark.parametrize("place", range(len(EQUAL_OPTIONS)))
+def test_what_equals_an_option_that_was_taken(place: int) -> None:
+    call, name, good, others = EQUAL_OPTIONS[place]
+    for _ in range(2):
+        call(good)
+    for other in others:
+        with pytest.raises(girih.LaunchError, match=f"{name} must be .*; got ") as caught:
+            call(other)
+        assert [found.code for found in caught.value.diagnostics] == ["bind.type"]
+
+
+def test_numbers_of_numpy_are_options() -> None:
+    for _ in range(2):
+        assert np.array_equal(functions.softmax(X, np.int8(0)), functions.softmax(X, 0))
+        assert np.array_equal(functions.topk(X, np.uint16(3))[1], functions.topk(X, 3)[1])
+        assert np.array_equal(functions.layernorm(X, eps=np.float32(0.5)), functions.layernorm(X, eps=0.5))
+        assert np.array_equal(functions.attention(Q, Q, Q, causal=np.True_), functions.attention(Q, Q, Q, causal=True))
 
 
 def test_an_unknown_target() -> None:

@@ -90,6 +90,7 @@ NUMBERS = {
     **_KINDS,
     **{name: 8 * k for fields in (_DESCRIPTION, _SCALAR, _MEMREF, _GROUP) for k, name in enumerate(fields)},
     **_ARRAY,
+    "WRITEABLE": _WRITEABLE,
     "E_WORD": _ELEMENT_WORD,
     "S_VALUE": _SCALAR_VALUE,
     "INTEGERS": len(_INTEGERS),

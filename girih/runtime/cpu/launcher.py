@@ -19,9 +19,9 @@ from girih.lazy_dataclass import dataclass
 from girih.runtime.cache import Cache, digest
 from girih.runtime.compiled.jit import Linked, is_exported, keep_forever, link
 from girih.runtime.compiled.narrow_floats import rounding_text
-from girih.runtime.cpu import entry, pool
+from girih.runtime.cpu import entry, looks, pool
 
-SYMBOLS = ("girih_start", "girih_run", "girih_call")
+SYMBOLS = ("girih_start", "girih_run", "girih_call", "girih_look")
 
 # The table of system calls of Linux: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 _SYSTEM_CALLS = {
@@ -109,6 +109,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
     numbers = {
         **pool.NUMBERS,
         **entry.NUMBERS,
+        **looks.LOOK_NUMBERS,
         **_SYSTEM_CALLS[cpu.family],
         "HUGE_PAGES": _HUGE_PAGES,
         **_SYSTEMS.get(platform, _SYSTEMS["linux"]),
@@ -117,7 +118,7 @@ def launcher_text(cpu: Cpu, platform: str = sys.platform) -> str:
     }
     waiting = WAITING.get(platform)
     pool_texts = ["cpu_threads.ll", waiting] if waiting else ["cpu_alone.ll"]
-    texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll"]
+    texts = ["cpu_serial.ll", *pool_texts, "cpu_entry.ll", "cpu_looks.ll"]
     folder = Path(__file__).parent
     whole = "\n".join((folder / name).read_text(encoding="utf-8") for name in texts)
     return _declared_once(Template(whole).substitute(numbers) + "\n" + rounding_text())
@@ -128,7 +129,7 @@ def _declared_once(text: str) -> str:
     seen: set[str] = set()
     kept = []
     for line in text.splitlines():
-        if line.startswith("declare ") and line in seen:
+        if (line.startswith("declare ") or " = external " in line) and line in seen:
             continue
         seen.add(line)
         kept.append(line)
