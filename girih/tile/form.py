@@ -190,6 +190,23 @@ class CarriedNumber:
     result: Value
 
 
+@dataclass(frozen=True, slots=True)
+class LoopAdvice:
+    """What a `for` of the program asks for by hints: so many slots of the rings that its iterations are supplied from.
+
+    `stages` is None where it does not say. Iterations that do not `overlap` have one slot, and wait for their products.
+    """
+
+    stages: int | None
+    overlap: bool
+    span: Span
+
+    @property
+    def slots(self) -> int | None:
+        """How many slots are asked for."""
+        return self.stages if self.overlap else 1
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat(TileStep):
     """Execute the body for start, start + step, ... below stop (003 "For"); the step is 1 if left out."""
@@ -200,6 +217,12 @@ class Repeat(TileStep):
     step: Value | None
     carried: tuple[CarriedNumber, ...]
     body: Steps
+    advice: LoopAdvice | None = None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether products may run on from one iteration to the next."""
+        return self.advice is None or self.advice.overlap
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -134,7 +134,8 @@ def _kernel(
     used = touched(steps)
     if not isinstance(hints.get("stages"), int):
         filling = producers - 1 if decoded else producers
-        rings = tuple(ring if ring.name in made.block_rings else _in_turns(ring, filling) for ring in rings)
+        fixed = made.block_rings.union(made.asked)
+        rings = tuple(ring if ring.name in fixed else _in_turns(ring, filling) for ring in rings)
     return TileKernel(
         function=program.function,
         maps=(*made.maps, *made.stores.maps),
@@ -203,24 +204,32 @@ def _shares(
 def _with_slots(made: TwoRoles, consumers: int, hints: Mapping[str, object]) -> tuple[Ring, ...] | None:
     """The rings with as many slots as there is room for; those that are filled once for a work-group have one.
 
-    With a hint they have so many, or the most for which there is room, two at least: a consumer has one while it waits
-    for the next. None where there is no room for two.
+    With a hint, of a loop or else of the kernel, they have so many, or the most for which there is room, two at least:
+    a consumer has one while it waits for the next. None where there is no room for two.
     """
     asked = hints.get("stages")
-    most = min(asked, MOST_SHARED_BYTES // _SLOT_BYTES) if isinstance(asked, int) else _MOST_SLOTS
-    for slots in range(max(most, 2), 1, -1):
-        sized = tuple(replace(ring, slots=slots if ring.slots > 1 else 1) for ring in made.rings)
+    usual = asked if isinstance(asked, int) else _MOST_SLOTS
+    most = {
+        ring.name: min(max(made.asked.get(ring.name, usual), 2), MOST_SHARED_BYTES // _SLOT_BYTES)
+        if ring.slots > 1 else 1
+        for ring in made.rings
+    }  # fmt: skip
+    for slots in range(max([2, *most.values()]), 1, -1):
+        sized = tuple(replace(ring, slots=min(slots, most[ring.name])) for ring in made.rings)
         if shared_layout(sized, made.stores.stagings, consumers).bytes <= MOST_SHARED_BYTES:
             return _with_more_blocks(made, sized, consumers)
     return None
 
 
 def _with_more_blocks(made: TwoRoles, rings: tuple[Ring, ...], consumers: int) -> tuple[Ring, ...]:
-    """The rings with more slots of blocks, as far as there is room: they are what comes from far away."""
-    found = rings
+    """The rings with more slots of blocks, as far as there is room: they are what comes from far away.
+
+    Those that a loop asks a number for keep it.
+    """
+    found, growing = rings, made.block_rings.difference(made.asked)
     while True:
         more = tuple(
-            replace(ring, slots=ring.slots + 1) if ring.name in made.block_rings and ring.slots < _MOST_SLOTS else ring
+            replace(ring, slots=ring.slots + 1) if ring.name in growing and ring.slots < _MOST_SLOTS else ring
             for ring in found
         )
         if more == found or shared_layout(more, made.stores.stagings, consumers).bytes > MOST_SHARED_BYTES:

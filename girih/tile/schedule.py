@@ -38,7 +38,8 @@ from girih.tile.registers import inside, touched, written_in
 def scheduled(steps: Steps, consumers: int, scarce: frozenset[str] = frozenset()) -> Steps:
     """The steps of consumers with products that run on, in each loop the way that suits it.
 
-    The slots of `scarce` rings are needed again as soon as may be: products of them are waited for at once.
+    The slots of `scarce` rings are needed again as soon as may be: products of them are waited for at once, as are
+    those of loops whose iterations are asked not to overlap.
     """
     return _given_early(_scheduled(steps, consumers, scarce))
 
@@ -73,6 +74,8 @@ def _scheduled(steps: Steps, consumers: int, scarce: frozenset[str]) -> Steps:
             case Repeat() if any(isinstance(one, Repeat) or not _is_plain(one) for one in step.body):
                 found.append(replace(step, body=_scheduled(step.body, consumers, scarce)))
             case Repeat() if any(isinstance(one, Await) and one.ring in scarce for one in step.body):
+                found.append(step)
+            case Repeat() if not step.overlaps:
                 found.append(step)
             case Repeat():
                 found += _overlapped(step) or _skewed(step, consumers) or (step,)

@@ -154,7 +154,8 @@ class _StepLines:
         carried = [
             f"{self.printer.define(one.value)}={first}" for one, first in zip(step.carried, initial, strict=True)
         ]
-        yield f"{indent}repeat {variable} = {range_}{_listed(' carrying ', carried)} {{"
+        manner = "" if step.overlaps else " one at a time"
+        yield f"{indent}repeat {variable} = {range_}{_listed(' carrying ', carried)}{manner} {{"
         yield from self.lines(step.body, indent + INDENT)
         pairs = [f"{self.printer.define(one.result)}={name(one.next)}" for one in step.carried]
         yield f"{indent}}}{_listed(' giving ', pairs)}"

@@ -47,6 +47,7 @@ from girih.tile.form import (
     Gather,
     GiveBack,
     Issue,
+    LoopAdvice,
     MapRecipe,
     Registers,
     Repeat,
@@ -86,6 +87,8 @@ class TwoRoles:
     stores: Stores = field(default_factory=Stores)
     gathered: list[NoTileProgram] = field(default_factory=list)
     """Why tiles are gathered although there may be maps."""
+    asked: dict[str, int] = field(default_factory=dict)
+    """How many slots loops ask for, by the names of rings: the most where several do."""
     producer: tuple[TileStep, ...] = ()
     consumers: tuple[TileStep, ...] = ()
 
@@ -148,7 +151,8 @@ class _Translation:
         self.roots, self.written = roots_of(program.function), written_parameters(program.function)
         self.names: dict[Value, str] = {}
         self.shared: dict[Value, TileFactor] = {}
-        self.loops = 0
+        self.loops: list[LoopAdvice | None] = []
+        """What the loops around ask for, the innermost last."""
         self.taken: set[str] = set()
         """The rings that regions around have slots of."""
 
@@ -242,9 +246,9 @@ class _Translation:
         for value, initial in zip(op.carried, op.initial, strict=True):
             if isinstance(value.type, CoopMatrix):
                 lists.consumers.append(Assign(self._register(value), self._register(initial)))
-        self.loops += 1
+        self.loops.append(_advice(op))
         self._region(op.body.ops, inner)
-        self.loops -= 1
+        advice = self.loops.pop()
         self._carry(op, yielded, inner)
         numbers = tuple(
             CarriedNumber(value, initial, next_, result)
@@ -255,7 +259,7 @@ class _Translation:
             if isinstance(value.type, CoopMatrix):
                 self.names[result] = self.names[value]
         for into, body in ((lists.producer, inner.producer), (lists.consumers, inner.consumers)):
-            into.append(Repeat(op.variable, op.start, op.stop, op.step, numbers, tuple(body)))
+            into.append(Repeat(op.variable, op.start, op.stop, op.step, numbers, tuple(body), advice))
 
     def _carry(self, op: For, yielded: Sequence[Value], inner: _Lists) -> None:
         """Assign what an iteration yields to what the next one begins with, all at once."""
@@ -305,7 +309,7 @@ class _Translation:
             tiles.append(replace(tile, offset=offset))
             offset += -(-tile.bytes // 1024) * 1024
             copies.append(copy)
-        ring = self._ring(Ring("", 2 if self.loops else 1, tuple(tiles)))
+        ring = self._ring(tuple(tiles))
         for load, tile in zip(group.loads, tiles, strict=True):
             self.shared[load.result] = TileFactor(ring, tile.name)
         lists.producer.append(Supply(ring, tuple(copies)))
@@ -347,7 +351,7 @@ class _Translation:
             return None
         steps = lists.producer
         at = (_first_word(place, steps), self.sum_of(box.at[1], steps))
-        ring = self._ring(Ring("", 2 if self.loops else 1, (box.tile,)))
+        ring = self._ring((box.tile,))
         steps.append(Supply(ring, (Copy(box.tile.name, self.out.map_of(box.map), at, box.pieces),)))
         return TileFactor(ring, box.tile.name)
 
@@ -361,15 +365,23 @@ class _Translation:
         elif place is None or not place.bounded:
             lists.producer.append(Verify(op))
 
-    def _ring(self, wanted: Ring) -> str:
-        """The name of a ring for some tiles: one of other regions, if there is one like it."""
+    def _ring(self, tiles: tuple[SharedTile, ...]) -> str:
+        """The name of a ring for some tiles: one of other regions, if there is one like it.
+
+        It has two slots where a loop fills it whose iterations may overlap, and otherwise one.
+        """
+        advice = self.loops[-1] if self.loops else None
+        asked = None if advice is None else advice.slots
+        slots = 2 if self.loops and asked != 1 else 1
         for k, ring in enumerate(self.out.rings):
-            if ring.name not in self.taken and ring.tiles == wanted.tiles:
-                self.out.rings[k] = replace(ring, slots=max(ring.slots, wanted.slots))
+            if ring.name not in self.taken and ring.tiles == tiles:
+                self.out.rings[k] = replace(ring, slots=max(ring.slots, slots))
                 break
         else:
-            ring = replace(wanted, name=f"ring{len(self.out.rings)}")
+            ring = Ring(f"ring{len(self.out.rings)}", slots, tiles)
             self.out.rings.append(ring)
+        if asked is not None:
+            self.out.asked[ring.name] = max(asked, self.out.asked.get(ring.name, 1))
         self.taken.add(ring.name)
         return ring.name
 
@@ -447,7 +459,7 @@ class _Translation:
     def _store(self, op: CooperativeMatrixStore | CooperativeMatrixStoreTensor, lists: _Lists) -> None:
         self._verify(op, self.out.stores.places[op], lists)
         source = self._as_tile(op.matrix, lists) if _is_wide(op.matrix) else self._register(op.matrix)
-        direct = not self.sent or self.loops > 0 or self.out.stores.is_direct(op)
+        direct = not self.sent or bool(self.loops) or self.out.stores.is_direct(op)
         sent = None if direct else self.out.stores.sent(self, op, source, lists.consumers)
         if not sent:
             lists.consumers.append(Deliver(source, op))
@@ -518,6 +530,15 @@ def _first_word(place: BlocksPlace, steps: list[TileStep]) -> Value | int:
         (found,) = ops.add(mnemonic, INDEX, a=found, b=other)
     steps += map(Compute, ops.ops)
     return found
+
+
+def _advice(op: For) -> LoopAdvice | None:
+    """What a loop asks for: a single stage is no overlap."""
+    stages, pipeline = op.hints.entry("stages"), op.hints.entry("pipeline")
+    overlap = (pipeline is None or pipeline.value is not False) and (stages is None or stages.value != 1)
+    if stages is not None and isinstance(stages.value, int):
+        return LoopAdvice(stages.value, overlap, stages.span)
+    return None if overlap or pipeline is None else LoopAdvice(None, overlap, pipeline.span)
 
 
 def _is_scalar(op: For | If) -> bool:

@@ -69,6 +69,9 @@ class TileText:
         return [one.copy(order="K") if name in self.written else one for name, one in self.arguments.items()]
 
 
+LOOP_HINTS = ("", "", " attributes {stages=3}", "", " attributes {pipeline=false}", "", " attributes {stages=1}")
+
+
 @dataclass(slots=True)
 class Writer:
     """A program in the making."""
@@ -99,6 +102,10 @@ class Writer:
         self.indent = before + "    "
         yield
         self.indent = before
+
+    def end_of_loop(self) -> str:
+        """The end of a loop, with hints for some; what else is in the program does not depend on them."""
+        return "}" + LOOP_HINTS[self.names % len(LOOP_HINTS)]
 
     def scalar(self, line: str) -> str:
         """A scalar that is computed before `parallel`."""
@@ -448,7 +455,7 @@ def _in_a_loop(w: Writer, row: str, sums: list[Matrix], loop: LoopWriter) -> lis
     with w.inside():
         made = loop(inner)
         w.add(f"yield ({', '.join(one.name for one in made)})")
-    w.add("}")
+    w.add(w.end_of_loop())
     most = [before.most + times * (one.most - before.most) for one, before in zip(made, sums, strict=True)]
     return [replace(one, most=number) for one, number in zip(results, most, strict=True)]
 
@@ -499,7 +506,7 @@ def _product_loop(
         if w.chance(0.15):
             made[0] = w.made(f"cooperative_matrix_mul_add {a}, {b}, {made[0].name}", made[0])
         w.add(f"yield ({', '.join(one.name for one in made)})")
-    w.add("}")
+    w.add(w.end_of_loop())
     return results
 
 
@@ -578,7 +585,7 @@ def _attention(w: Writer, sizes: Sizes) -> None:
     with w.inside():
         made = _iteration(w, sizes, (q, first, second), (row, key, column), (zero, keys), inner)
         w.add(f"yield ({', '.join(made)})")
-    w.add("}")
+    w.add(w.end_of_loop())
     wide = _joined(w, result, w.source.choice([top, sum])) if w.chance(0.7) else result
     _finish(w, sizes, wide, row, column)
 

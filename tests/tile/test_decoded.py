@@ -12,7 +12,7 @@ from girih.tile.form import Gather, GiveBack, Supply, walk
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
-from tests.tile.programs import weighted
+from tests.tile.programs import function_of, weighted, weighted_text
 from tests.tile.test_simulate import same_as_interpreter
 
 
@@ -72,3 +72,20 @@ def test_as_the_interpreter(format: str, depth: int, k: int) -> None:
     x = np.asfortranarray(random.integers(-4, 5, (k, n)).astype(np.float16))
     c = np.full((m, n), 77, np.float32, order="F")
     same_as_interpreter(function, tile_kernel(function), (2, 2, 1), [w, x, c])
+
+
+@pytest.mark.parametrize(("hints", "slots"), [("pipeline=false", [1, 1]), ("stages=3", [3, 3])])
+def test_hints_of_loops(hints: str, slots: list[int]) -> None:
+    """The rings of blocks and of what they become follow them, and all is as before."""
+    end = "yield (%next)\n            }"
+    text = weighted_text("q8_0", depth=256)
+    assert text.count(end) == 2
+    function = function_of(text.replace(end, f"{end} attributes {{{hints}}}"))
+    kernel = tile_kernel(function)
+    assert kernel.block_rings and [ring.slots for ring in kernel.rings] == slots
+    random = np.random.default_rng(3)
+    weights = random.integers(-127, 128, (64, 512))
+    weights[:, ::32] = 127  # The scale of each block is 1, and every sum exact.
+    w = kernels.quantize(weights.astype(np.float64), "q8_0")
+    x = np.asfortranarray(random.integers(-4, 5, (512, 16)).astype(np.float16))
+    same_as_interpreter(function, kernel, (1, 1, 1), [w, x, np.full((64, 16), 77, np.float32, order="F")])

@@ -185,6 +185,43 @@ def test_hints(hint: str, found) -> None:  # type: ignore[no-untyped-def]
     assert found(kernel_of(text))
 
 
+def _hinted(text: str, hints: str) -> str:
+    """The text with hints of its loop over the depth."""
+    found, count = re.subn(r"(yield \(%next\)\n *\})", rf"\1 attributes {{{hints}}}", text)
+    assert count == 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("hints", "slots"),
+    [("stages=3", 3), ("stages=2", 2), ("stages=1", 1), ("pipeline=false", 1), ("stages=4, pipeline=false", 1),
+     ("pipeline=true", 8), ("stages=1000000", 13)],
+)  # fmt: skip
+def test_hints_of_loops(hints: str, slots: int) -> None:
+    """A loop has as many slots as it asks for, or the most; iterations that do not overlap wait for their products."""
+    kernel = kernel_of(_hinted(product(columns=64, rows=64), hints))
+    assert [ring.slots for ring in kernel.rings] == [slots]
+    (loop,) = (step for step in kernel.consumers.body if isinstance(step, Repeat))
+    waits = [step.pending for step in loop.body if isinstance(step, Settle)]
+    assert waits == ([0] if slots == 1 else [1])
+    assert ("one at a time" in show(kernel)) is (slots == 1)
+
+
+def test_hints_of_a_loop_go_before_those_of_the_kernel() -> None:
+    text = _hinted(product(columns=128), "stages=2").replace("work_group_size", "hopper={stages=3}, work_group_size")
+    assert kernel_of(text).rings[0].slots == 2
+
+
+def test_each_loop_has_its_own_hints() -> None:
+    """Of attention, whose loop has a ring for keys and one for values, beside one that is filled once."""
+    text, count = re.subn(
+        r"(yield \(%m1, %l1, %o1\)\n *\})", r"\1 attributes {stages=2}", attention(length=64, keys=64)
+    )
+    assert count == 1
+    kernel = kernel_of(text)
+    assert [ring.slots for ring in kernel.rings] == [1, 2, 2]
+
+
 # --- attention --------------------------------------------------------------------------------
 
 

@@ -15,13 +15,15 @@ import pytest
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
 from girih.back.llvm.nvptx.machine.kernel import GATHERED, TILE, CudaVariant
+from girih.back.llvm.nvptx.tile.choice import chosen_tile_kernel
+from girih.facts.remarks import Remarks
 from girih.tile.budget import ROOMY_SHARES
 from girih.tile.recognise import tile_kernel
 from tests.back.nvptx.assembling import needs_ptxas, ptxas
 from tests.back.nvptx.test_golden import as_text, as_written
 from tests.back.nvptx.tile.emitted import HOPPER, added, emitted, emitted_from, of_bytes, of_tf32
 from tests.conftest import Golden
-from tests.tile.programs import attention, function_of, kernel_of, product
+from tests.tile.programs import STORE, attention, function_of, kernel_of, product
 from tests.tile.test_recognise import of_library
 
 LAYOUTS = [
@@ -117,6 +119,52 @@ def test_why_a_kernel_is_no_tile_program() -> None:
     (remark,) = [one for one in made.remarks if one.code == "cuda.tile"]
     assert "96 rows" in remark.message and remark.hint
     assert not made.recipes and "wgmma" not in made.ptx
+
+
+YIELD = "yield (%next)\n        }"
+OTHER_LOOP = """
+        %other = for %at = %zero, %k, %step init (%sum=%product) -> (coopmatrix<f32x64x64,matrix_acc,work_group>) {
+            %left = cooperative_matrix_load.both_checked %A[%row, %at] : coopmatrix<bf16x64x64,matrix_a,work_group>
+            %right = cooperative_matrix_load.both_checked %B[%at, %column] : coopmatrix<bf16x64x64,matrix_b,work_group>
+            %another = cooperative_matrix_mul_add %left, %right, %sum : coopmatrix<f32x64x64,matrix_acc,work_group>
+            yield (%another)
+        } attributes {stages=6}
+        %rounded = cast %other : coopmatrix<bf16x64x64,matrix_acc,work_group>
+        cooperative_matrix_store.both_checked %rounded, %C[%row, %column]"""
+NO_TILES = """
+        %some = for %n = %zero, %step init (%m=%row) -> (index) {
+            %more = add %m, %n : index
+            yield (%more)
+        } attributes {stages=3}
+        %rounded = cast %product : coopmatrix<bf16x64x64,matrix_acc,work_group>
+        cooperative_matrix_store.both_checked %rounded, %C[%some, %column]"""
+
+
+@pytest.mark.parametrize(
+    ("hints", "epilogue", "rows", "says"),
+    [
+        ("stages=3", STORE, 64, ""),
+        ("stages=1", STORE, 64, ""),
+        ("pipeline=false", STORE, 64, ""),
+        ("stages=1, pipeline=false", STORE, 64, ""),
+        ("stages=40", STORE, 64, "a stage takes 16384 of 232448 bytes of shared memory; 13 are taken"),
+        ("stages=4, pipeline=false", STORE, 64, "`pipeline=false` says that iterations do not overlap; one is taken"),
+        ("stages=2", OTHER_LOOP, 64, "`stages=2` cannot be followed: another loop uses the same"),
+        ("pipeline=false", OTHER_LOOP, 64, "`pipeline=false` cannot be followed: another loop uses the same"),
+        ("pipeline=true", NO_TILES, 64, "the loop itself loads no tile that a product takes; iterations follow one"),
+        ("stages=3", STORE, 32, "the kernel is no tile program, whose copies run by themselves"),
+        ("pipeline=false", STORE, 32, ""),
+    ],
+)
+def test_hints_of_loops_that_cannot_be_followed_are_remarked(hints: str, epilogue: str, rows: int, says: str) -> None:
+    """At the hint, with the numbers and what is taken."""
+    text = product(rows=rows, columns=64, epilogue=epilogue).replace(YIELD, f"{YIELD} attributes {{{hints}}}")
+    remarks = Remarks("cuda")
+    kernel = chosen_tile_kernel(function_of(text), HOPPER, TILE, remarks, checks=False)
+    assert (kernel is None) is (rows == 32)
+    told = [one for one in remarks.diagnostics() if one.code == "cuda.hint"]
+    assert [says in one.message for one in told] == [True] * bool(says)
+    assert all(text[one.span.start : one.span.end].startswith(("stages=", "pipeline=")) for one in told)
 
 
 @needs_ptxas
