@@ -12,7 +12,7 @@ from girih.front.python.conversions import Conversions, Literal, literal_of
 from girih.front.python.emission import described
 from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Memory, Operand, Part, Runtime
 from girih.ir.core import RegionKind, Value
-from girih.ir.types import BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use, promote
+from girih.ir.types import BOOL, F32, I32, INDEX, Boolean, CoopMatrix, MatrixScope, Number, Use, element_type, promote
 from girih.source import Span
 
 _INSTRUCTIONS: dict[type[ast.operator], str] = {
@@ -37,10 +37,17 @@ _FOLDED: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
 }  # fmt: skip
 
+_OF_TRUTH = (ast.BitAnd, ast.BitOr, ast.BitXor)
+_OF_BITS = (*_OF_TRUTH, ast.LShift, ast.RShift)
+"""The operators on bits; the first are for truth values, too."""
+_BITS_HINT = "convert it: gl.i32(x); the bits of a float are gl.bitcast(x, gl.i32), and conditions are joined by `and`"
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "equal", ast.NotEq: "not_equal", ast.Lt: "less_than", ast.LtE: "less_than_equal",
     ast.Gt: "greater_than", ast.GtE: "greater_than_equal",
 }  # fmt: skip
+
+_TEXT_HINT = 'strings are not computed with: print("x is", x) shows a text, and values behind it'
 
 _KEEP_NATURAL = frozenset(("add", "mul", "div", "rem", "and", "or", "min", "max", "shr"))
 """The instructions whose result is not negative where both operands are not."""
@@ -86,13 +93,24 @@ class Arithmetic(Conversions):
             if added is not None:
                 return added
         what = f"`{SYMBOLS[kind]}`"
+        self._refuse_text(what, a, b, span)
         a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
         if self._is_matrix(a) or self._is_matrix(b):
             return Runtime(self._of_matrices(kind, a, b, spans, span))
         first, second = self.same(a, b, spans, what)
+        return self._of_numbers(kind, (a, b), (first, second), spans, span)
+
+    def _of_numbers(
+        self, kind: type[ast.operator], operands: tuple[Operand, Operand], values: tuple[Value, Value], spans: Spans,
+        span: Span,
+    ) -> Operand:  # fmt: skip
+        """The result of an operator on two numbers of one type."""
+        (a, b), (first, second) = operands, values
         natural = self._natural(a, b)
         type = first.type
         integer = isinstance(type, Number) and type.family == "integer"
+        if kind in _OF_BITS and not integer:
+            self._refuse_bits(kind, Runtime(first), span)
         if kind in (ast.FloorDiv, ast.Mod):
             if not integer:
                 self.fail("operator", f"`//` and `%` are for integers, found {described(a)}", span,
@@ -104,6 +122,18 @@ class Arithmetic(Conversions):
             self.fail("operator", f"`/` divides floats, found {described(a)} and {described(b)}", span,
                       "write `//`, which rounds down, or convert to a float first: gl.f32(...)")  # fmt: skip
         return self.instruction(_INSTRUCTIONS[kind], first, second, spans, span, natural)
+
+    def _refuse_text(self, what: str, a: Operand, b: Operand, span: Span) -> None:
+        """Refuse a string on a side of an operator."""
+        if any(isinstance(operand, Known) and isinstance(operand.value, str) for operand in (a, b)):
+            self.fail("operator", f"{what} has no meaning for {described(a)} and {described(b)}", span, _TEXT_HINT)
+
+    def _refuse_bits(self, kind: type[ast.operator], a: Runtime, span: Span) -> None:
+        """Refuse an operator on bits for what are no integers; for bools some have a meaning."""
+        if isinstance(a.type, Boolean) and kind in _OF_TRUTH:
+            return
+        also = " and bools" if kind in _OF_TRUTH else ""
+        self.fail("operator", f"`{SYMBOLS[kind]}` is for integers{also}, found {described(a)}", span, _BITS_HINT)
 
     def instruction(
         self, mnemonic: str, a: Value, b: Value, spans: Spans, span: Span, natural: bool = False
@@ -150,7 +180,9 @@ class Arithmetic(Conversions):
         if first is None or second is None:
             if kind in (ast.Eq, ast.NotEq) and not (a.varies or b.varies):
                 return Known((a.value == b.value) is (kind is ast.Eq))
-            self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)} and {described(b)}", span)
+            texts = isinstance(a.value, str) or isinstance(b.value, str)
+            self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)} and {described(b)}", span,
+                      _TEXT_HINT if texts else None)  # fmt: skip
         if a.varies or b.varies:
             return self._unfolded(kind, first, second, span)
         return Known(self._computed_literal(kind, first, second, span))
@@ -235,7 +267,8 @@ class Arithmetic(Conversions):
     def _matmul(self, a: Operand, b: Operand, spans: Spans, span: Span) -> Operand:
         for operand, at in zip((a, b), spans, strict=True):
             if not isinstance(operand, Part | Memory | MatrixProduct) and not self._is_matrix(operand):
-                self.fail("operator", f"`@` multiplies matrices, found {described(operand)}", at)
+                self.fail("operator", f"`@` multiplies matrices, found {described(operand)}", at,
+                          "numbers are multiplied with `*`")  # fmt: skip
         return MatrixProduct(a, b, span)
 
     def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
@@ -333,7 +366,8 @@ class Arithmetic(Conversions):
         for other in others:
             for size, so_far in zip(other.shape, (rows, columns), strict=True):
                 if size != so_far and 1 not in (size, so_far):
-                    self.fail("types", f"shapes {(rows, columns)} and {other.shape} do not go together", span)
+                    self.fail("types", f"shapes {(rows, columns)} and {other.shape} do not go together", span,
+                              "sizes are equal, or one of them is 1")  # fmt: skip
             rows, columns = max(rows, other.rows), max(columns, other.columns)
         return replace(first, rows=rows, columns=columns)
 
@@ -381,6 +415,9 @@ class Arithmetic(Conversions):
             self.fail("operator", f"`{SYMBOLS[kind]}` has no meaning for {described(a)}", span)
         if kind is ast.UAdd:
             return a
+        scalar = element_type(a.type)
+        if kind is ast.Invert and isinstance(scalar, Number) and scalar.family != "integer":
+            self.fail("operator", f"`~` is for integers and bools, found {described(a)}", span, _BITS_HINT)
         (result_value,) = self.add(
             "neg" if kind is ast.USub else "not", a.type, span=span, uses={"a": (at,)}, a=a.value
         )

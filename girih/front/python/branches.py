@@ -8,6 +8,7 @@ from collections.abc import Callable
 from girih.front.python.calls import Calls
 from girih.front.python.codes import PythonFault
 from girih.front.python.emission import described
+from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, Memory, Operand, Part, Runtime, Unset
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Value
@@ -70,6 +71,12 @@ class Branches(Calls):
         assert a is not None and b is not None
         if a is b:
             return a
+        if name == RESULT and _is_nothing(a) is not _is_nothing(b):
+            gives = b if _is_nothing(a) else a
+            return Unset(
+                "return", f"the function gives {described(gives)} on one way, and nothing on another",
+                "end every way with a `return` of a value", ((places[0 if gives is a else 1], "this way gives it"),),
+            )  # fmt: skip
         if isinstance(a, Known) and isinstance(b, Known) and type(a.value) is type(b.value):
             if a.varies or b.varies:
                 return Known(a.value, varies=True)
@@ -133,6 +140,10 @@ class Branches(Calls):
         for (name, *_, a, b), value in zip(results, made, strict=True):
             value.name = name if name.isascii() and name[0].isalpha() and name != "return" else ""
             self.scope.names[name] = Runtime(value, self._natural(a, b))
+
+
+def _is_nothing(operand: Operand) -> bool:
+    return isinstance(operand, Known) and operand.value is None
 
 
 def _out_of_scope(name: str, span: Span) -> Unset:

@@ -10,17 +10,18 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
-from girih.diagnostics import nearest
+from girih.diagnostics import nearest, plural
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import literal_of, scalar_type
-from girih.front.python.emission import described, described_value
+from girih.front.python.emission import described
 from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime
-from girih.front.python.reading import WRAPPED, FunctionNode, FunctionSource, is_wrapped, read_function
+from girih.front.python.reading import FunctionNode, FunctionSource, read_function
+from girih.front.python.refusals import MEANINGFUL, refused_callee, shown_signature
 from girih.front.python.scopes import FunctionScope, LocalFunction
-from girih.front.python.subscripts import Subscripts
+from girih.front.python.subscripts import Subscripts, method_hint
 from girih.ir.types import (
     INDEX,
     PARTS,
@@ -32,7 +33,6 @@ from girih.ir.types import (
     TensorViewType,
     Type,
 )
-from girih.language.foreign import INSTEAD
 from girih.language.tensor_layout import TensorLayout, TensorView
 from girih.language.words import WORD
 from girih.lazy_dataclass import dataclass
@@ -66,22 +66,8 @@ Lowering = Callable[[WordCall], Operand]
 
 _CONVERSIONS = (builtins.int, builtins.float, builtins.bool, builtins.complex)
 
-REFUSED_CALLS: dict[object, str] = {
-    builtins.range: "a range stands in a loop: for i in range(n)",
-    builtins.int: "convert to a type: gl.i32(x), or gl.index(x)",
-    builtins.float: "convert to a type: gl.f32(x)",
-    builtins.bool: "compare: x != 0",
-    builtins.complex: "convert to a type: gl.c32(x)",
-    builtins.sum: "add in a loop; over all work-items: gl.subgroup_reduce_add, gl.sum",
-    builtins.round: "add 0.5 and convert, or write what is meant",
-    builtins.enumerate: "count in a loop over a range",
-    builtins.zip: "index in a loop over a range",
-    builtins.pow: "write x ** y",
-    builtins.isinstance: "compare the type: `if E == gl.f16`",
-    builtins.list: "use a tuple",
-}
-"""Functions of Python without a meaning, and what to write."""
-
+_MEANINGFUL = (*_CONVERSIONS, builtins.tuple, *(getattr(builtins, name) for name in MEANINGFUL))
+"""The functions of Python that have a meaning for some arguments."""
 
 METHODS: dict[type[Type], type] = {TensorLayoutType: TensorLayout, TensorViewType: TensorView}
 """The types of values that have methods, and the classes whose words these are."""
@@ -116,18 +102,24 @@ class Calls(Subscripts):
         scalar = scalar_type(function)
         if scalar is not None:
             return self._converted(scalar, node, span)
-        operands, keywords = self._arguments(node)
         name = getattr(function, WORD, None)
+        if not isinstance(name, str) and not self._has_meaning(function):
+            refused = refused_callee(function, ast.unparse(node.func))
+            if refused is not None:
+                self.fail("call", refused[0], self.span(node.func), refused[1])
+        operands, keywords = self._arguments(node)
         if isinstance(name, str):
             return self._word(function, name, operands, keywords, span)
-        if is_wrapped(function):
-            self.fail("call", f"`{ast.unparse(node.func)}` is wrapped by a decorator, {WRAPPED}", self.span(node.func),
-                      "call a function without one")  # fmt: skip
-        plain = function if isinstance(function, LocalFunction) else inspect.unwrap(_function_of(function))
-        if isinstance(plain, LocalFunction | types.FunctionType):
+        if isinstance(function, LocalFunction | types.FunctionType):
             values = [operand for operand, _ in operands]
-            return self.inline(plain, values, span, {k: v for k, (v, _) in keywords.items()})
+            return self.inline(function, values, span, {k: v for k, (v, _) in keywords.items()})
         return self._python(function, operands, keywords, node, span)
+
+    def _has_meaning(self, function: object) -> bool:
+        """Whether a function of Python has a meaning in kernels, for some arguments."""
+        if isinstance(function, types.BuiltinFunctionType) and function.__module__ == "math":
+            return True
+        return any(function is one for one in _MEANINGFUL)
 
     def _method(self, node: ast.Call) -> Operand | None:
         """The call of a method of a value of the ir, such as `layout.slice(...)`; None for any other call."""
@@ -140,9 +132,7 @@ class Calls(Subscripts):
         function = getattr(owner_class, node.func.attr, None)
         if owner_class is None or function is None:
             close = nearest(node.func.attr, [n for n in dir(owner_class) if n[0] != "_"]) if owner_class else None
-            hint = f"did you mean `{close}`?" if close else None
-            if node.func.attr in self.words:
-                hint = f"write gl.{node.func.attr}(...)"
+            hint = f"did you mean `{close}`?" if close else method_hint(owner, node.func.attr)
             self.fail("call", f"{described(owner)} has no method `{node.func.attr}`", self.span(node.func), hint)
         operands, keywords = self._arguments(node)
         here = (owner, self.span(node.func.value))
@@ -153,15 +143,7 @@ class Calls(Subscripts):
         return isinstance(self.known_only(node), Known)
 
     def _arguments(self, node: ast.Call) -> tuple[list[Argument], dict[str, Argument]]:
-        operands: list[Argument] = []
-        for item in node.args:
-            if isinstance(item, ast.Starred):
-                found = self.set(self.expression(item.value), self.span(item))
-                if not isinstance(found, Many):
-                    self.fail("arguments", f"`*` takes a tuple apart, found {described(found)}", self.span(item))
-                operands += [(inner, self.span(item)) for inner in found.items]
-            else:
-                operands.append((self.set(self.expression(item), self.span(item)), self.span(item)))
+        operands = [(self.set(operand, span), span) for operand, span in self.spread_out(node.args)]
         keywords: dict[str, Argument] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -169,6 +151,20 @@ class Calls(Subscripts):
             found = self.set(self.expression(keyword.value), self.span(keyword.value))
             keywords[keyword.arg] = found, self.span(keyword.value)
         return operands, keywords
+
+    def spread_out(self, nodes: Sequence[ast.expr]) -> Iterator[Argument]:
+        """What expressions stand for, one after the other, with `*` before tuples that are taken apart."""
+        for node in nodes:
+            span = self.span(node)
+            if not isinstance(node, ast.Starred):
+                yield self.expression(node), span
+                continue
+            found = self.set(self.expression(node.value), span)
+            if isinstance(found, Known) and isinstance(found.value, tuple):
+                found = Many(tuple(Known(item) for item in found.value))
+            if not isinstance(found, Many):
+                self.fail("arguments", f"`*` takes a tuple apart, found {described(found)}", span)
+            yield from ((item, span) for item in found.items)
 
     def _word(
         self, function: object, name: str, operands: list[Argument], keywords: dict[str, Argument], span: Span
@@ -203,7 +199,7 @@ class Calls(Subscripts):
         except TypeError as error:
             unknown = next((k for k in keywords if k not in signature.parameters), None)
             close = nearest(unknown, signature.parameters) if unknown else None
-            hint = f"did you mean `{close}`?" if close else f"it is called {name}{_shown(signature)}"
+            hint = f"did you mean `{close}`?" if close else f"it is {name}{shown_signature(signature)}"
             self.fail("arguments", f"{name}: {error}", span, hint)
         found: dict[str, Argument | list[Argument] | Known] = {}
         for parameter in signature.parameters.values():
@@ -272,7 +268,8 @@ class Calls(Subscripts):
         self, function: object, operands: list[Argument], keywords: dict[str, Argument], node: ast.Call, span: Span
     ) -> Operand:
         if keywords and function is not builtins.print:
-            self.fail("arguments", "this function takes no keywords in a kernel", span)
+            self.fail("arguments", f"`{ast.unparse(node.func)}` takes no keywords in a kernel", span,
+                      "give the numbers by position")  # fmt: skip
         if function in (builtins.min, builtins.max):
             return self._least(function is builtins.min, operands, span)
         if function is builtins.abs and len(operands) == 1:
@@ -287,16 +284,12 @@ class Calls(Subscripts):
             return operands[0][0]
         if isinstance(function, types.BuiltinFunctionType) and function.__module__ == "math":
             return self._math(function, operands, span)
-        what = getattr(function, "__name__", None) or described_value(function)
-        try:
-            hint = REFUSED_CALLS.get(function)
-        except TypeError:
-            hint = None
-        close = None if hint else nearest(str(what), self.words)
-        other = INSTEAD.get(str(what))
-        self.fail("call", f"`{what}` cannot be called in a kernel", self.span(node.func),
-                  hint or (f"did you mean gl.{close}?" if close else f"write {other}" if other else
-                  "a kernel calls functions made by `def`, element types, and words of girih.language"))  # fmt: skip
+        written = ast.unparse(node.func)
+        if function in (builtins.abs, builtins.len):
+            self.fail("arguments", f"`{written}` takes one argument, found {len(operands)}", span)
+        refused = refused_callee(function, written)
+        assert refused is not None
+        self.fail("call", refused[0], self.span(node.func), refused[1])
 
     def _least(self, smallest: bool, operands: list[Argument], span: Span) -> Operand:
         """Python's `min` and `max` of two and more numbers."""
@@ -344,7 +337,7 @@ class Calls(Subscripts):
             return Runtime(size, natural=True)
         if isinstance(operand, Memory | Part) and self._rank_of(operand, at) > 0:
             return self.extent(operand, 0, span)
-        self.fail("operator", f"{described(operand)} has no length", at)
+        self.fail("operator", f"{described(operand)} has no length", at, "arrays, groups and tuples have one")
 
     def _is_literal(self, operand: Operand) -> bool:
         """Whether an operand is a literal, or a string that may stand for one: `float("inf")`."""
@@ -362,7 +355,8 @@ class Calls(Subscripts):
 
     def _printed(self, operands: list[Argument], keywords: dict[str, Argument], span: Span) -> Operand:
         if keywords:
-            self.fail("arguments", "`print` takes no keywords in a kernel", span)
+            self.fail("arguments", "`print` takes no keywords in a kernel", span,
+                      "leave them out: values stand behind one another, each print on a line")  # fmt: skip
         arguments: dict[str, Operand] = {"values": Many(tuple(o for o, _ in operands))}
         return self.words["print"](WordCall("print", span, self, arguments, {"values": span}))
 
@@ -399,8 +393,7 @@ class Calls(Subscripts):
         name = function.__name__
         earlier = next((at for known, _, at in self.active if known is node), None)
         if earlier is not None or function is self.kernel_text.function:
-            labels = ((span, "called again"), (earlier, "first called here")) if earlier else ()
-            self.fail("recursion", f"`{name}` calls itself", span, "write a loop", labels)
+            self.fail("recursion", f"`{name}` calls itself", span, "write a loop", ((span, "called again"),))
         scope = FunctionScope(text, node, outer)
         self._bind_helper(scope, function, node, operands, keywords or {}, span)
         before = len(self.diagnostics)
@@ -442,38 +435,41 @@ class Calls(Subscripts):
         """Give the parameters of a helper what the call has for them."""
         given = node.args
         name = function.__name__
+
+        def wrong(message: str) -> NoReturn:
+            head = _head(scope.text, node)
+            labels = ((span, ""), (head, f"`{name}` is defined here")) if head.start < head.end else ()
+            self.fail("arguments", message, span, f"it is {name}({ast.unparse(given)})", labels)
+
         if given.vararg or given.kwarg:
-            self.fail("arguments", f"`{name}` takes `*` or `**`, which has no meaning in a kernel", span)
+            wrong(f"`{name}` takes `*` or `**`, which has no meaning in a kernel")
         positional = [a.arg for a in (*given.posonlyargs, *given.args)]
         every = [*positional, *(a.arg for a in given.kwonlyargs)]
         if len(operands) > len(positional):
-            self.fail("arguments", f"`{name}` takes {len(positional)} arguments, found {len(operands)}", span)
+            wrong(f"`{name}` takes {plural(len(positional), 'argument')}, found {len(operands)}")
         names = dict(zip(positional, operands, strict=False))
         for keyword, operand in keywords.items():
             if keyword not in every or keyword in names:
                 what = "is given twice" if keyword in names else "is not one of its parameters"
-                self.fail("arguments", f"`{name}`: `{keyword}` {what}", span)
+                wrong(f"`{name}`: `{keyword}` {what}")
             names[keyword] = operand
         missing = [parameter for parameter in every if parameter not in names]
         defaults = self._defaults(function, node)
         for parameter in missing:
             if parameter not in defaults:
-                self.fail("arguments", f"`{name}` lacks an argument for `{parameter}`", span)
+                wrong(f"`{name}` lacks an argument for `{parameter}`")
             names[parameter] = defaults[parameter]
         for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs):
             names[argument.arg] = self._annotated(names[argument.arg], argument.annotation, scope, span)
         scope.names.update(names)
 
     def _defaults(self, function: LocalFunction | types.FunctionType, node: FunctionNode) -> dict[str, Operand]:
-        given = node.args
-        positional = [a.arg for a in (*given.posonlyargs, *given.args)]
-        if isinstance(function, types.FunctionType):
-            values = function.__defaults__ or ()
-            found = dict(zip(positional[len(positional) - len(values) :], values, strict=False))
-            return {k: Known(v) for k, v in (found | (function.__kwdefaults__ or {})).items()}
-        listed = dict(zip(positional[len(positional) - len(given.defaults) :], given.defaults, strict=False))
-        listed |= {a.arg: d for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
-        return {k: self.expression(d) for k, d in listed.items()}
+        if isinstance(function, LocalFunction):
+            return dict(function.defaults)
+        positional = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        values = function.__defaults__ or ()
+        found = dict(zip(positional[len(positional) - len(values) :], values, strict=False))
+        return {k: Known(v) for k, v in (found | (function.__kwdefaults__ or {})).items()}
 
     def _annotated(self, operand: Operand, annotation: ast.expr | None, scope: FunctionScope, span: Span) -> Operand:
         """An argument of a helper as its annotation has it, where that is a scalar type."""
@@ -546,16 +542,11 @@ def called_from(found: PythonFault, name: str, span: Span) -> PythonFault:
     return PythonFault(replace(found.diagnostic, labels=(*labels, (span, f"`{name}` is called here"))))
 
 
-def _shown(signature: inspect.Signature) -> str:
-    names = [
-        ("*" + p.name if p.kind is p.VAR_POSITIONAL else p.name) + ("" if p.default is p.empty else f"={p.default!r}")
-        for p in signature.parameters.values()
-    ]
-    return "(" + ", ".join(names) + ")"
-
-
-def _function_of(function: object) -> Callable[..., object]:
-    return function if callable(function) else (lambda: None)
+def _head(text: FunctionSource, node: FunctionNode) -> Span:
+    """The place of the first line of a function."""
+    span = text.span(node)
+    end = span.source.text.find("\n", span.start, span.end)
+    return span if end < 0 else Span(span.source, span.start, end)
 
 
 def _varying(*operands: Operand) -> bool:

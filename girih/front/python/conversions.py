@@ -18,6 +18,7 @@ from girih.ir.types import (
     Boolean,
     CoopMatrix,
     Extent,
+    GroupType,
     MatrixScope,
     MemRef,
     Number,
@@ -25,6 +26,7 @@ from girih.ir.types import (
     Use,
     element_type,
 )
+from girih.language.foreign import INSTEAD
 from girih.language.types import Number as WordNumber
 from girih.ops.tile.coopmatrix import Checked
 from girih.source import Span
@@ -49,6 +51,35 @@ def scalar_type(value: object) -> Number | Boolean | None:
     """The type of the ir that a type of `girih.language` stands for; None for other values, Python's types included."""
     if isinstance(value, type) and issubclass(value, WordNumber):
         return SCALARS.get("bool" if value.__name__ == "bool_" else value.__name__)
+    return None
+
+
+_TYPES_OF_PYTHON = {"float": "gl.f32 or gl.f64", "int": "gl.i32, gl.i64 or gl.index", "complex": "gl.c32 or gl.c64",
+                    "bool": "gl.bool_"}  # fmt: skip
+
+
+def element_hint(value: object) -> str | None:
+    """What to write in place of something that was taken for an element type: a dtype, a type of Python, a name."""
+    name = value if isinstance(value, str) else str(getattr(value, "name", getattr(value, "__name__", "")))
+    if name in _TYPES_OF_PYTHON:
+        return f"say how large: {_TYPES_OF_PYTHON[name]}" if name != "bool" else "write gl.bool_"
+    if name in SCALARS:
+        return f"write gl.{name}"
+    if name in INSTEAD and INSTEAD[name].startswith("gl."):
+        return f"write {INSTEAD[name]}"
+    if isinstance(value, int):
+        return "sizes are one argument, a tuple: (m, n)"
+    return None
+
+
+def literal_hint(value: Literal, type: Number | Boolean) -> str | None:
+    """What to write in place of a literal that is none of a type."""
+    family = type.family if isinstance(type, Number) else "bool"
+    if isinstance(value, complex):
+        return "complex numbers have the types gl.c32 and gl.c64; a real one is written without j"
+    if family == "integer" and isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 2**63
+        return f"write {int(value)}" if whole else f"convert it: gl.{type}({value!r}) drops the fraction"
     return None
 
 
@@ -86,11 +117,22 @@ class Conversions(KernelEmission):
         if isinstance(operand, Runtime) and operand.type == type:
             return operand.value
         found = described(operand)
-        hint = None
-        scalar = element_type(operand.type) if isinstance(operand, Runtime) else None
-        if isinstance(operand, Runtime) and isinstance(type, Number) and isinstance(scalar, Number):
-            hint = f"convert it: gl.{type}({span.text})" if not isinstance(operand.type, CoopMatrix) else None
+        hint = self._value_hint(operand, type, span)
         self.fail("types", f"expected {described_type(type)}, found {found}", span, hint, self.origin(operand, span))
+
+    def _value_hint(self, operand: Operand, type: Type, span: Span) -> str | None:
+        """What makes an operand, of another type or of none, a value of a type."""
+        if isinstance(operand, Many):
+            return "pick out one item: t[0]"
+        if not isinstance(operand, Runtime):
+            return None
+        if isinstance(operand.type, GroupType):
+            return "pick out a member, then its element: A[i][j]"
+        if isinstance(operand.type, CoopMatrix):
+            return "a tile is stored to a tile: X[i:i + 16, j:j + 16] = m" if isinstance(type, Number) else None
+        if isinstance(type, Number):
+            return f"convert it: gl.{type}({span.text})"
+        return "compare it: `!= 0`" if isinstance(type, Boolean) else None
 
     def _selected(self, choice: LiteralChoice, type: Type, span: Span) -> Value:
         """A choice of literals as a value of a type."""
@@ -123,7 +165,8 @@ class Conversions(KernelEmission):
         value = literal_of(operand.value)
         scalar = element_type(type)
         if value is None or scalar is None or isinstance(type, MemRef):
-            self.fail("types", f"expected {described_type(type)}, found {described(operand)}", span)
+            self.fail("types", f"expected {described_type(type)}, found {described(operand)}", span,
+                      _known_hint(operand.value))  # fmt: skip
         family = "bool" if isinstance(scalar, Boolean) else scalar.family
         if isinstance(value, bool) or family == "bool":
             if isinstance(value, bool) and family == "bool":
@@ -142,10 +185,9 @@ class Conversions(KernelEmission):
             if family == "complex":
                 return complex(value)
         except OverflowError:
-            self.fail("literal", f"{described(operand)} does not fit {scalar}", span)
-        whole = isinstance(value, float) and value.is_integer()
-        instead = f"write {int(value.real)}" if whole and abs(value) < 2**63 else None
-        self.fail("literal", f"expected {described_type(scalar)}, found {described(operand)}", span, instead)
+            self.fail("literal", f"{described(operand)} does not fit {scalar}", span, "write a smaller number")
+        self.fail("literal", f"expected {described_type(scalar)}, found {described(operand)}", span,
+                  literal_hint(value, scalar))  # fmt: skip
 
     def materialised(self, operand: Operand, span: Span) -> Runtime:
         """An operand as a value of the ir that is no memory; a literal gets the type that it has by default."""
@@ -337,8 +379,13 @@ class Conversions(KernelEmission):
     def loaded(self, part: Part, span: Span, use: Use, scope: MatrixScope, check: Checked | None = None) -> Value:
         """The matrix of a tile; `check` is the direction in which it may reach over the edge. Raises `PythonFault`."""
         if self.is_collective:
+            count = part.dropped.count(False)
+            points = ", ".join("ijklm"[:count]) or "i"
+            sizes = "*X.shape" if count > 1 else "X.shape[0]"
+            loop = f"loop over its elements: for {points} in gl.foreach({sizes}): ... X[{points}]"
+            tiles = "; or put tiles of constant size into `with gl.parallel():`, or call a collective such as gl.gemm"
             self.fail("view", "a view is loaded as a matrix by work-items, and this code is the work-group's", span,
-                      "put it into `with gl.parallel():`, or call a collective such as gl.gemm")  # fmt: skip
+                      loop + (tiles if count == 2 else ""))  # fmt: skip
         place, (rows, columns), memory = self.tile(part, span, "loaded as a matrix")
         type = CoopMatrix(memory.type.element, rows, columns, use, scope)
         (tile,) = self.add("cooperative_matrix_load", type, span=span, uses={"memory": (part.span,)},
@@ -354,7 +401,7 @@ class Conversions(KernelEmission):
         kept = [axis for axis in range(memory.rank) if not part.dropped[axis]]
         if len(kept) != 2:
             self.fail("view", f"a view with 2 axes is {what}; this one has {len(kept)}", span,
-                      "keep a second axis: X[i:i + 1, :]" if len(kept) == 1 else "index an element")  # fmt: skip
+                      _axes_hint(memory.rank, len(kept)))  # fmt: skip
         rows, columns = (part.sizes[axis] for axis in kept)
         if rows is None or columns is None:
             self.fail("view", f"a view that is {what} has constant sizes", span,
@@ -383,6 +430,24 @@ class Conversions(KernelEmission):
     def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
         """A product that is added to zeros."""
         raise NotImplementedError
+
+
+def _axes_hint(rank: int, kept: int) -> str:
+    """What to write in place of a view that is no matrix, by its axes and those of its memory."""
+    if kept == 1 and rank > 1:
+        return "keep a second axis: X[i:i + 1, :]"
+    return "a vector is computed with by its elements: v[i]" if kept == 1 else "index an element"
+
+
+def _known_hint(value: object) -> str | None:
+    """What to write in place of a value of Python that is no number."""
+    if value is None:
+        return "a function gives None where it ends without `return` of a value"
+    if isinstance(value, str):
+        return "a number is written without quotation marks; strings stand in print, and are compared with constants"
+    if isinstance(value, type):
+        return "a type is called to convert: gl.f32(x)"
+    return "a function is called with its arguments: f(x)" if callable(value) else None
 
 
 def checks(memory: Memory) -> Checked:

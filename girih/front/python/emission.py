@@ -183,13 +183,15 @@ def described_value(value: object) -> str:
     if value is None:
         return "None"
     if isinstance(value, bool | int | float | complex):
-        digits = repr(value) if not isinstance(value, int) or value.bit_length() < 128 else "a large number"
-        return f"the literal {digits}"
+        if isinstance(value, int) and value.bit_length() >= 128:
+            return f"an integer of {value.bit_length()} bits"
+        return f"the literal {value!r}"
     if isinstance(value, str):
         return "a string"
     if isinstance(value, type):
         return f"the type {value.__name__}"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def described_type(type: Type) -> str:

@@ -10,8 +10,10 @@ from enum import Enum
 from girih.diagnostics import nearest
 from girih.front.python.arithmetic import Arithmetic
 from girih.front.python.conversions import default_type, literal_of
-from girih.front.python.emission import described, described_value
+from girih.front.python.emission import described
 from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Operand, Runtime
+from girih.front.python.reading import FunctionNode
+from girih.front.python.refusals import refused_capture
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op
@@ -60,7 +62,8 @@ class Expressions(Arithmetic):
 
     def _on_constant(self, node: ast.Constant) -> Operand:
         if node.value is ... or isinstance(node.value, bytes):
-            self.fail("expression", f"{ast.unparse(node)} has no meaning in a kernel", self.span(node))
+            hint = "write `:` for each axis" if node.value is ... else "bytes are elements of an array of gl.i8"
+            self.fail("expression", f"{ast.unparse(node)} has no meaning in a kernel", self.span(node), hint)
         return Known(node.value)
 
     def _on_name(self, node: ast.Name) -> Operand:
@@ -87,17 +90,23 @@ class Expressions(Arithmetic):
             or type(value).__module__ == "typing"
         )
         if not fine:
-            array = hasattr(value, "dtype") or hasattr(value, "__array_interface__")
-            hint = (
-                "make it a parameter" if array else "numbers, strings, types, tuples, functions and modules are known"
-            )
-            self.fail("capture", f"`{name}` is {described_value(value)}, which a kernel cannot read", span, hint)
+            message, hint = refused_capture(value, name)
+            self.fail("capture", message, span, hint)
 
     def _on_tuple(self, node: ast.Tuple) -> Operand:
         return Many(tuple(self.expression(item) for item in node.elts))
 
     def _on_lambda(self, node: ast.Lambda) -> Operand:
-        return Known(LocalFunction(node, self.scope))
+        return self.local_function(node)
+
+    def local_function(self, node: FunctionNode) -> Known:
+        """A function that is defined in the kernel; its defaults are those of this place."""
+        given = node.args
+        positional = [a.arg for a in (*given.posonlyargs, *given.args)]
+        listed = dict(zip(positional[len(positional) - len(given.defaults) :], given.defaults, strict=False))
+        listed |= {a.arg: d for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
+        defaults = {name: self.set(self.expression(default), self.span(default)) for name, default in listed.items()}
+        return Known(LocalFunction(node, self.scope, defaults))
 
     # --- operators -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import default_type
 from girih.front.python.emission import described
 from girih.front.python.liveness import assigned
-from girih.front.python.operands import Known, Many, MatrixProduct, Operand, Runtime, Unset
+from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime, Unset
 from girih.ir.core import EMPTY, Dictionary, Entry, RegionKind, Value, is_name
 from girih.ir.hints import LOOP_HINTS
 from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, Type
@@ -76,13 +76,17 @@ class Loops(Branches):
             return operand.items
         if isinstance(operand, Known) and isinstance(operand.value, tuple):
             return [Known(item) for item in operand.value]
-        self.fail("loop", f"a loop does not go through {described(operand)}", span,
-                  "write for i in range(n), or for i, j in gl.foreach(m, n)")  # fmt: skip
+        hint = "write for i in range(n), or for i, j in gl.foreach(m, n)"
+        if isinstance(operand, Memory | Part):
+            hint = f"write for i in range({span.text}.shape[0]), or gl.foreach, and {span.text}[i]"
+        elif isinstance(operand, Runtime) or isinstance(self.literal(operand), int):
+            hint = f"write for i in range({span.text})"
+        self.fail("loop", f"a loop does not go through {described(operand)}", span, hint)
 
     def _unrolled_items(self, call: ast.Call) -> Sequence[Operand]:
         span = self.span(call)
         if len(call.args) != 1 or call.keywords:
-            self.fail("arguments", "gl.unroll takes a range or a tuple", span)
+            self.fail("arguments", "gl.unroll takes a range or a tuple", span, "write for k in gl.unroll(range(4))")
         inner = call.args[0]
         if isinstance(inner, ast.Call):
             callee = self.expression(inner.func)
@@ -142,17 +146,18 @@ class Loops(Branches):
         """Start, stop and step of a range, and the places of start and stop."""
         span = self.span(call)
         if not 1 <= len(call.args) <= 3 or (call.keywords and not hints):
-            self.fail(
-                "arguments", f"range takes one to three numbers, found {len(call.args) + len(call.keywords)}", span
-            )
-        operands = [self.number(a) for a in call.args]
+            count = len(call.args) + len(call.keywords)
+            self.fail("arguments", f"range takes one to three numbers, found {count}", span,
+                      "write range(n), range(begin, end) or range(begin, end, step)")  # fmt: skip
+        operands = [self.set(self.expression(a), self.span(a)) for a in call.args]
         places = [self.span(a) for a in call.args]
         for operand, at in zip(operands, places, strict=True):
             value = self.open_literal(operand)
             integer = isinstance(value, int) and not isinstance(value, bool)
             scalar = operand.type if isinstance(operand, Runtime) else None
             if not integer and not (isinstance(scalar, Number) and scalar.family == "integer"):
-                self.fail("loop", f"a range goes from integer to integer, found {described(operand)}", at)
+                self.fail("loop", f"a range goes from integer to integer, found {described(operand)}", at,
+                          self._range_hint(operand, at))  # fmt: skip
         start, at = (operands[0], places[0]) if len(operands) > 1 else (Known(0), places[0])
         stop, behind = (operands[1], places[1]) if len(operands) > 1 else (operands[0], places[0])
         step = operands[2] if len(operands) == 3 else None
@@ -162,12 +167,24 @@ class Loops(Branches):
                       "go upwards, and compute what counts down: n - 1 - i")  # fmt: skip
         return start, stop, step if number != 1 else None, (at, behind, places[-1])
 
+    def _range_hint(self, operand: Operand, at: Span) -> str | None:
+        """What to write for a bound of a range that is no integer."""
+        value = self.open_literal(operand)
+        if isinstance(value, bool):
+            return f"{at.text} is a truth value: give it an integer"
+        if isinstance(value, float):
+            return f"write {int(value)}" if value.is_integer() else "divide with `//`, which gives an integer"
+        if isinstance(operand, Memory | Part):
+            return f"write range({at.text}.shape[0])"
+        return f"convert it: gl.index({at.text})" if isinstance(operand, Runtime) else "give it an integer"
+
     def _range_loop(
         self, node: ast.For, start: Operand, stop: Operand, step: Operand | None, places: tuple[Span, ...],
         hints: Dictionary,
     ) -> None:  # fmt: skip
         if not isinstance(node.target, ast.Name):
-            self.fail("loop", "a range gives one number", self.span(node.target), "write one name")
+            self.fail("loop", "a range gives one number", self.span(node.target),
+                      "write one name; points have several: for i, j in gl.foreach(m, n)")  # fmt: skip
         first, last = self.same(start, stop, (places[0], places[1]), "`range`")
         distance = self.value(step, first.type, places[2]) if step is not None else None
         carried = self._carried(node)
@@ -329,12 +346,13 @@ class Loops(Branches):
         starts: list[Value] = []
         stops: list[Value] = []
         natural: list[bool] = []
-        for node in operands:
-            span = self.span(node)
-            found = self.expression(node)
+        for found, span in self.spread_out(operands):
             ends = found.items if isinstance(found, Many) else (Known(0), found)
             if len(ends) != 2:
-                self.fail("loop", f"a bound is a size or a pair of begin and end, found {len(ends)} numbers", span)
+                self.fail("loop", f"a bound is a size or a pair of begin and end, found {len(ends)} numbers", span,
+                          "write gl.foreach(*X.shape) for all points of an array")  # fmt: skip
+            for end in ends:
+                self._refuse_bound(end, span)
             if all(self.literal(e) is not None for e in ends):
                 first, last = (self.value(e, INDEX, span) for e in ends)
             else:
@@ -344,6 +362,16 @@ class Loops(Branches):
             natural.append(self._natural(ends[0]))
         return starts, stops, natural
 
+    def _refuse_bound(self, operand: Operand, span: Span) -> None:
+        """Refuse a bound of points that is no integer."""
+        operand = self.set(operand, span)
+        value = self.open_literal(operand)
+        scalar = operand.type if isinstance(operand, Runtime) else None
+        integer = isinstance(value, int) and not isinstance(value, bool)
+        if not integer and not (isinstance(scalar, Number) and scalar.family == "integer"):
+            self.fail("loop", f"a bound is an integer, found {described(operand)}", span,
+                      self._range_hint(operand, span))  # fmt: skip
+
     def _targets(self, node: ast.expr, count: int) -> list[ast.Name]:
         names = node.elts if isinstance(node, ast.Tuple) else [node]
         found = [name for name in names if isinstance(name, ast.Name)]
@@ -352,6 +380,7 @@ class Loops(Branches):
                 "loop",
                 f"there is a name for each of {plural(count, 'number')} of a point, found {ast.unparse(node)}",
                 self.span(node),
+                f"write for {', '.join('ijklm'[:count])} in ...; gl.foreach(*X.shape) goes through all of an array",
             )
         return found
 

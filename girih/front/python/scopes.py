@@ -48,11 +48,15 @@ class FunctionScope:
 
 
 class LocalFunction:
-    """A function or lambda that stands in a kernel: its definition and the names around it."""
+    """A function or lambda that stands in a kernel: its definition and the names around it.
 
-    def __init__(self, node: FunctionNode, scope: FunctionScope) -> None:
+    `defaults` are what its parameters had as defaults where it was defined.
+    """
+
+    def __init__(self, node: FunctionNode, scope: FunctionScope, defaults: Mapping[str, Operand]) -> None:
         self.node = node
         self.scope = scope
+        self.defaults = defaults
 
     @property
     def __name__(self) -> str:

@@ -8,12 +8,11 @@ from typing import Any
 
 from girih.front.python.branches import place_of
 from girih.front.python.codes import PythonFault
-from girih.front.python.conversions import scalar_type
+from girih.front.python.conversions import element_hint, scalar_type
 from girih.front.python.emission import MOST_DIAGNOSTICS, described
 from girih.front.python.liveness import RESULT, assigned, continues
 from girih.front.python.loops import Loops
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime, Unset
-from girih.front.python.scopes import LocalFunction
 from girih.language.types import Array, Block, Group, Matrix, Scalar, Vector
 from girih.language.words import WORD
 from girih.source import Span
@@ -30,7 +29,7 @@ REFUSED_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.AsyncFunctionDef: ("`async def`", "write `def`"),
     ast.AsyncFor: ("`async for`", "write `for`"),
     ast.AsyncWith: ("`async with`", "write with gl.parallel():"),
-    ast.Break: ("`break`", "put what follows into an `if`, or bound the range"),
+    ast.Break: ("`break`", "a loop ends with its range: bound it, or keep a bool and put the body into an `if`"),
     ast.Delete: ("`del`", "names end with their function"),
     ast.Global: ("`global`", "pass what the kernel reads, and store what it computes"),
     ast.Nonlocal: ("`nonlocal`", "return the value"),
@@ -162,8 +161,9 @@ class Statements(Loops):
             return
         type = scalar_type(self.resolved(found.value)) if isinstance(found, Known) else None
         if type is None:
+            hint = element_hint(found.value) if isinstance(found, Known) else None
             self.fail("annotation", f"expected a type of kernels, found {ast.unparse(node.annotation)}",
-                      self.span(node.annotation), "write x: gl.f32 = ...")  # fmt: skip
+                      self.span(node.annotation), hint or "write x: gl.f32 = ...")  # fmt: skip
         operand = self._value_of(node.value)
         at = self.span(node.value)
         if not isinstance(operand, Runtime) or operand.type != type:
@@ -216,12 +216,15 @@ class Statements(Loops):
         if node.decorator_list:
             self.fail("statement", "a decorator has no meaning in a kernel", self.span(node.decorator_list[0]),
                       "leave it out; a function in a kernel is a helper, and a kernel is defined outside")  # fmt: skip
-        self.scope.names[node.name] = Known(LocalFunction(node, self.scope))
+        self.scope.names[node.name] = self.local_function(node)
 
     def _on_assert(self, node: ast.Assert) -> None:
-        held = self.known(
-            self.truth(self.expression(node.test), self.span(node.test)), "an assertion", self.span(node.test)
-        )
+        at = self.span(node.test)
+        condition = self.truth(self.expression(node.test), at)
+        if isinstance(condition, Runtime):
+            self.fail("constant", "an assertion must be known while the kernel is translated, found bool", at,
+                      "assert what is known of a gl.constant; at run time write `if`, and gl.print")  # fmt: skip
+        held = self.known(condition, "an assertion", at)
         if not held:
             constant = node.msg.value if isinstance(node.msg, ast.Constant) else None
             said = constant if isinstance(constant, str) else ast.unparse(node.msg or node.test)
@@ -287,7 +290,7 @@ class Statements(Loops):
         span = self.span(node)
         if not self.scope.may_return:
             self.fail("return", "`return` stands in no loop and no region", span,
-                      "set a name before the loop, and return it behind")  # fmt: skip
+                      "set a name before the loop, and return it behind; `continue` ends an iteration")  # fmt: skip
         self.scope.names[RESULT] = Known(None) if node.value is None else self._value_of(node.value)
 
 

@@ -12,8 +12,9 @@ from girih.front.python.conversions import checks, literal_of
 from girih.front.python.emission import described, described_value
 from girih.front.python.expressions import Expressions
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.refusals import is_kernel, refused_callee
 from girih.ir.core import Index, Value
-from girih.ir.types import INDEX, CoopMatrix, GroupType, Use, element_type
+from girih.ir.types import INDEX, CoopMatrix, GroupType, Number, Use, element_type
 from girih.language.foreign import INSTEAD
 from girih.language.types import SCALARS as WORDS_FOR_SCALARS
 from girih.language.types import Number as WordNumber
@@ -52,9 +53,8 @@ class Subscripts(Expressions):
             turned = CoopMatrix(type.component, type.columns, type.rows, Use.B, type.scope)
             (transposed,) = self.add("cooperative_matrix_transpose", turned, span=span, matrix=owner.value)
             return Runtime(transposed)
-        hint = {"size": "multiply the entries of X.shape", "dtype": "its annotation says it",
-                "real": "write gl.real(z)", "imag": "write gl.imag(z)"}.get(node.attr)  # fmt: skip
-        self.fail("attribute", f"{described(owner)} has no attribute `{node.attr}` in a kernel", span, hint)
+        self.fail("attribute", f"{described(owner)} has no attribute `{node.attr}` in a kernel", span,
+                  _attribute_hint(owner, node.attr))  # fmt: skip
 
     def _known_attribute(self, owner: object, name: str, span: Span) -> Operand:
         """An attribute of a module, a class or an enumeration; other objects may compute theirs."""
@@ -65,8 +65,8 @@ class Subscripts(Expressions):
                 close = nearest(name, dir(owner))
                 whose = owner.__name__ if inspect.ismodule(owner) or isinstance(owner, type) else str(owner)
                 hint = f"did you mean `{close}`?" if close else None
-                if owner is girih.language and name in INSTEAD:
-                    hint = f"write {INSTEAD[name]}"
+                if owner is girih.language:
+                    hint = f"write {INSTEAD[name]}" if name in INSTEAD else hint or "gl.__all__ lists its names"
                 self.fail("name", f"{whose} has no `{name}`", span, hint)
             self._capturable(value, name, span)
             return Known(value)
@@ -90,7 +90,9 @@ class Subscripts(Expressions):
             case Runtime(value) if isinstance(value.type, CoopMatrix):
                 return 2
             case _:
-                self.fail("attribute", f"{described(operand)} has no shape", span)
+                group = isinstance(operand, Runtime) and isinstance(operand.type, GroupType)
+                hint = "len(G) is the number of its members, G[i].shape the shape of one" if group else None
+                self.fail("attribute", f"{described(operand)} has no shape", span, hint)
 
     def extent(self, operand: Operand, axis: int, span: Span) -> Operand:
         """The size of an axis: a literal where it is known while translating. Raises `PythonFault`."""
@@ -154,15 +156,21 @@ class Subscripts(Expressions):
         rank = self._rank_of(owner, self.span(node))
         axis = self.known_integer(self.expression(place), "the number of an axis", self.span(place))
         if not -rank <= axis < rank:
-            self.fail("index", f"there are {rank} axes, found number {axis}", self.span(place))
+            self.fail("index", f"there are {rank} axes, found number {axis}", self.span(place),
+                      f"the last one has number {rank - 1}")  # fmt: skip
         return self.extent(owner, axis % rank, self.span(node))
 
     def _item(self, owner: Many | Known, node: ast.Subscript) -> Operand:
         items = owner.items if isinstance(owner, Many) else owner.value
+        if isinstance(owner, Known) and is_kernel(owner.value):
+            refused = refused_callee(owner.value, ast.unparse(node.value))
+            assert refused is not None
+            self.fail("call", refused[0], self.span(node.value), refused[1])
         if not isinstance(items, tuple):
-            self.fail("index", f"{described(owner)} has no elements", self.span(node))
+            self.fail("index", f"{described(owner)} has no elements", self.span(node),
+                      "arrays, groups and tuples have elements")  # fmt: skip
         if isinstance(node.slice, ast.Slice):
-            self.fail("slice", "a tuple is taken apart by its items", self.span(node.slice))
+            self.fail("slice", "a tuple is taken apart by its items", self.span(node.slice), "write (t[0], t[1])")
         place = self.known_integer(self.expression(node.slice), "the place in a tuple", self.span(node.slice))
         if not -len(items) <= place < len(items):
             self.fail("index", f"the tuple has {len(items)} items, found place {place}", self.span(node.slice))
@@ -188,8 +196,8 @@ class Subscripts(Expressions):
         """What stands in brackets behind memory, or behind a slice of it. Raises `PythonFault`."""
         span = self.span(node)
         if not isinstance(owner, Memory | Part):
-            hint = "a matrix is held by many work-items: use gl.apply" if isinstance(owner, Runtime) else None
-            self.fail("index", f"{described(owner)} has no elements that can be picked out", span, hint)
+            self.fail("index", f"{described(owner)} has no elements that can be picked out", span,
+                      self._no_elements_hint(owner, node.value))  # fmt: skip
         base = self.part(owner, span)
         kept = [axis for axis, dropped in enumerate(base.dropped) if not dropped]
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -208,6 +216,13 @@ class Subscripts(Expressions):
             sizes[axis] = size
         return Part(base.memory, tuple(offsets), tuple(sizes), tuple(dropped), span)
 
+    def _no_elements_hint(self, owner: Operand, node: ast.expr) -> str | None:
+        if isinstance(owner, Runtime) and isinstance(owner.type, CoopMatrix):
+            return "a matrix is held by many work-items: use gl.apply"
+        if isinstance(owner, Runtime):
+            return f"`{ast.unparse(node)}` is one number: an array has an annotation such as gl.Vector[gl.f32]"
+        return None
+
     def _shifted(self, first: Index, second: Index, span: Span) -> Index:
         if first == 0:
             return second
@@ -223,10 +238,10 @@ class Subscripts(Expressions):
         """Offset, size and whether the axis is dropped, for what stands in brackets for it."""
         span = self.span(node)
         if isinstance(node, ast.Slice):
-            offset, size = self._range(base, axis, node)
+            offset, size = self._range(base, axis, node, owner)
             return offset, size, False
         if isinstance(node, ast.Constant) and node.value is ...:
-            self.fail("index", "`...` has no meaning in a kernel", span, "write `:` for each axis")
+            self.fail("index", "`...` has no meaning in a kernel", span, "write `:` for each axis: X[:, :]")
         operand = self.expression(node)
         value = self.literal(operand)
         size_known = base.sizes[axis]
@@ -239,10 +254,12 @@ class Subscripts(Expressions):
         return self.position(operand, span), None, True
 
     def _integer(self, operand: Operand, span: Span) -> None:
-        if isinstance(operand, Known) and not isinstance(literal_of(operand.value), int):
-            self.fail("index", f"an index is an integer, found {described(operand)}", span)
+        value = literal_of(operand.value) if isinstance(operand, Known) else 0
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fail("index", f"an index is an integer, found {described(operand)}", span,
+                      "divide with `//`, which gives an integer" if isinstance(value, float) else None)  # fmt: skip
 
-    def _range(self, base: Part, axis: int, node: ast.Slice) -> tuple[Index, int | None]:
+    def _range(self, base: Part, axis: int, node: ast.Slice, owner: ast.expr) -> tuple[Index, int | None]:
         """Offset and size of a slice; a size of None is the rest of the axis."""
         span = self.span(node)
         step = 1 if node.step is None else literal_of(self.known(self.expression(node.step), "a step", span))
@@ -250,6 +267,11 @@ class Subscripts(Expressions):
             self.fail("slice", f"the step of a slice is 1, found {ast.unparse(node.step or node)}", span,
                       "take more elements than are needed, or loop")  # fmt: skip
         offset: Index = 0
+        for end, what in ((node.lower, "begin"), (node.upper, "end")):
+            number = None if end is None else self._literal_integer(end)
+            if end is not None and number is not None and number < 0:
+                self.fail("index", f"the {what} of a slice counts from 0, found {number}", self.span(end),
+                          _from_the_end(ast.unparse(owner), axis, what, -number))  # fmt: skip
         if node.lower is not None:
             lower = self.expression(node.lower)
             self._integer(lower, self.span(node.lower))
@@ -262,7 +284,8 @@ class Subscripts(Expressions):
                       "write the begin and a number: X[i:i + 32]; for a length that is known at run time only, "
                       "gl.subview(X, (i, n))")  # fmt: skip
         if length < 0:
-            self.fail("slice", f"a slice does not end before it begins, found a length of {length}", span)
+            self.fail("slice", f"a slice does not end before it begins, found a length of {length}", span,
+                      "write the smaller number first: X[begin:end]")  # fmt: skip
         return offset, length
 
     def _rest_of(self, base: Part, axis: int, offset: Index) -> int | None:
@@ -360,6 +383,52 @@ class Subscripts(Expressions):
         self.add("cooperative_matrix_store", span=span, uses={"matrix": (at,), "memory": (part.span,)}, matrix=matrix,
                  checked=check or checks(memory), **place)  # fmt: skip
 
+
+def _from_the_end(name: str, axis: int, what: str, distance: int) -> str:
+    """What to write for an end of a slice that is counted from the end."""
+    place = f"{name}.shape[{axis}] - {distance}"
+    if what == "begin":
+        return f"count from the end with the size: {place}"
+    return f"for a length that is known at run time only, write gl.subview({name}, 0, {place})"
+
+
+def _attribute_hint(owner: Operand, name: str) -> str | None:
+    """What to write in place of an attribute that values of kernels have not got."""
+    if name == "size":
+        return "multiply the entries of X.shape"
+    if name in ("real", "imag"):
+        scalar = element_type(owner.type) if isinstance(owner, Runtime) else None
+        if not (isinstance(scalar, Number) and scalar.family == "complex"):
+            return "complex numbers have parts: gl.real(z), gl.imag(z)"
+        return f"write gl.{name}(z)"
+    close = nearest(name, ("shape", "ndim", "dtype", "T"))
+    return f"did you mean `{close}`?" if close else method_hint(owner, name)
+
+
+def method_hint(owner: Operand, name: str) -> str | None:
+    """What to write in place of a method of NumPy's arrays."""
+    in_memory = isinstance(owner, Memory | Part)
+    if in_memory and name in _OF_ARRAYS:
+        return _OF_ARRAYS[name]
+    if callable(getattr(girih.language, name, None)):
+        return f"write gl.{name}(...)"
+    return f"write {INSTEAD[name]}" if name in INSTEAD else None
+
+
+_OF_ARRAYS = {
+    "sum": "add in a loop, s += X[i]; of a tile gl.sum(m, axis=1); by the work-group gl.sum(1.0, X, 0.0, result)",
+    "mean": "add in a loop, and divide by the size: s / gl.f32(X.shape[0])",
+    "max": "compare in a loop, m = max(m, X[i]); of a tile gl.max(m, axis=1)",
+    "min": "compare in a loop, m = min(m, X[i]); of a tile gl.min(m, axis=1)",
+    "fill": "store in a loop, or a tile: X[i:i + 16, j:j + 16] = gl.full((16, 16), 0.0, gl.f32)",
+    "copy": "gl.axpby(1.0, source, 0.0, target) copies an array; a tile that is kept is gl.load(X[...])",
+    "transpose": "write X.T",
+    "item": "write the index: X[0]",
+    "tolist": "store to an array",
+    "dot": "write a @ b of tiles, or gl.gemm(alpha, A, B, beta, C)",
+    "astype": "convert each element, gl.f32(X[i]), or a tile: gl.cast(m, gl.f32)",
+}
+"""What to write in place of methods of NumPy's arrays."""
 
 _PLAIN = (
     ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context,

@@ -383,6 +383,12 @@ def _lacks(value: float, type: Number) -> bool:
     return math.isinf(value) and not FORMATS[type].infinite
 
 
+def _integers(type: Number) -> tuple[int, int]:
+    """The least and the largest integer that a literal of a type may be."""
+    most = int(2 ** (8 * type.size - 1)) - 1
+    return -most - (type.size != 8), most
+
+
 def _in_range(s: Subject) -> bool:
     came, wanted = _literal_family(s)
     if came != wanted or wanted == "boolean":
@@ -391,8 +397,8 @@ def _in_range(s: Subject) -> bool:
     if not isinstance(type_, Number):
         raise Undetermined
     if wanted == "integer":
-        least = -(2 ** (8 * type_.size - 1)) + (type_.size == 8)
-        return bool(least <= value < 2 ** (8 * type_.size - 1))
+        least, most = _integers(type_)
+        return bool(least <= value <= most)
     part = PARTS.get(type_, type_)
     parts = (value.real, value.imag) if wanted == "complex" else (value,)
     return not any(_overflows(v, part) or _lacks(v, part) for v in parts)
@@ -407,8 +413,10 @@ def _range_came(s: Subject) -> str:
 
 def _range_hint(s: Subject) -> str | None:
     type_ = element_type(s.op.result.type)
-    if not isinstance(type_, Number) or type_.family == "integer":
+    if not isinstance(type_, Number):
         return None
+    if type_.family == "integer":
+        return "{} holds {} to {}".format(type_, *_integers(type_))
     part = PARTS.get(type_, type_)
     return f"the largest {part} is {FORMATS[part].largest!r}"
 

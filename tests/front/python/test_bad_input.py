@@ -82,7 +82,7 @@ CASES: list[tuple[str, list[tuple[str, str]]]] = [
     ("x + 1", [("python.statement", "x + 1")]),
     ("Y[0] = x ** n", [("python.types", "x ** n")]),
     ("t = n ** 2", [("python.operator", "n ** 2")]),
-    ("Y[0] = ~x", [("not.type", "x")]),
+    ("Y[0] = ~x", [("python.operator", "~x")]),
     ("Y[0] = x % 2.0", [("python.operator", "x % 2.0")]),
     ("assert n > 3", [("python.constant", "n > 3")]),
     ('assert size > 9, "size is small"', [("python.constant", "size > 9")]),

@@ -109,5 +109,5 @@ def test_an_array_from_outside_is_refused() -> None:
     with pytest.raises(CompileError) as error:
         translated(reads_an_array, np.zeros(3, np.float32))
     assert [(d.code, d.span.text, d.hint) for d in error.value.diagnostics] == [
-        ("python.capture", "TABLE", "make it a parameter")
+        ("python.capture", "TABLE", "make it a parameter: TABLE: gl.Vector[...]")
     ]

@@ -140,9 +140,20 @@ _REDUCTIONS = {
 
 
 def _reduce(call: Call, operand: Operand, span: Span) -> Operand:
+    name = call.name
+    if isinstance(operand, Memory | Part) and call.translator.part(operand, span).dropped.count(False) != 2:
+        hint = "loop over the elements: s += X[i], or m = max(m, X[i])"
+        hint += "; of all by the work-group: gl.sum(1.0, X, 0.0, result)" if name == "sum" else ""
+        raise fault("types", f"`gl.{name}` takes a tile, found {described_operand(operand)}", span, hint)
+    if not isinstance(operand, Memory | Part | MatrixProduct) and not (
+        isinstance(operand, Runtime) and isinstance(operand.type, CoopMatrix)
+    ):
+        hint = "numbers are added with `+`" if name == "sum" else f"of numbers write {name}(a, b)"
+        raise fault("types", f"`gl.{name}` takes a tile, found {described_operand(operand)}", span, hint)
     if is_absent(call["axis"]):
-        hint = "gl.sum(m, axis=1) sums rows, axis=0 columns; of all components: gl.combine(gl.maximum, m)"
-        raise fault("arguments", f"`gl.{call.name}` of a matrix is along an axis", call.span, hint)
+        function = {"sum": "lambda a, b: a + b", "max": "gl.maximum", "min": "gl.minimum"}[name]
+        hint = f"gl.{name}(m, axis=1) goes along rows, axis=0 along columns; over all: gl.combine({function}, m)"
+        raise fault("arguments", f"`gl.{name}` of a matrix is along an axis", call.span, hint)
     axis = integer(call, "axis")
     if axis not in (0, 1):
         raise fault("arguments", f"`axis` is 0 or 1, found {axis}", call.span_of("axis"))

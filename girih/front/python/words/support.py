@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -10,7 +9,9 @@ from typing import Any, TypeVar
 from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
+from girih.front.python.conversions import element_hint
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
+from girih.front.python.refusals import refused_callee
 from girih.front.python.scopes import LocalFunction
 from girih.ir.core import Value
 from girih.ir.types import (
@@ -119,7 +120,8 @@ def element(call: Call, parameter: str) -> Number | Boolean:
     value = t.resolved(t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span))
     found = scalar_type(value)
     if found is None:
-        raise fault("arguments", f"`{parameter}` is an element type such as gl.f32, found {described(value)}", span)
+        message = f"`{parameter}` is an element type such as gl.f32, found {described(value)}"
+        raise fault("arguments", message, span, element_hint(value))
     return found
 
 
@@ -134,10 +136,13 @@ def function(call: Call, parameter: str) -> LocalFunction | types.FunctionType:
     """A function: one that is defined around, a lambda, one of a module, or a word."""
     t, span = call.translator, call.span_of(parameter)
     value = t.known(call[parameter], f"`{parameter}` of `gl.{call.name}`", span)
-    plain = inspect.unwrap(value) if callable(value) else value
-    if isinstance(plain, LocalFunction | types.FunctionType):
-        return plain
-    raise fault("arguments", f"`{parameter}` is a function or a lambda, found {described(value)}", span)
+    refused = refused_callee(value, span.text)
+    if refused is None and isinstance(value, LocalFunction | types.FunctionType):
+        return value
+    message, hint = refused if refused is not None and callable(value) else (
+        f"`{parameter}` is a function or a lambda, found {described(value)}", "write lambda x: ..."
+    )  # fmt: skip
+    raise fault("arguments", message, span, hint)
 
 
 USES = {use.value: use for use in Use}
