@@ -244,7 +244,7 @@ ROOMS = {
     "runtime.cuda.driver": Room(),
     "runtime.cuda.code": Room((*KNOWN, "back.llvm", "runtime.cache", "runtime.cuda.driver")),
     "runtime.cuda.plans": Room((*KNOWN, "arguments", "back.llvm.lower", "runtime.compiled"), ARRAYS),
-    "runtime.cuda.lines": Room(("lazy_dataclass", "runtime.cuda.driver")),
+    "runtime.cuda.copies": Room(("lazy_dataclass", "runtime.cuda.driver")),
     "runtime.cuda.tensor_maps": Room(
         (
             *KNOWN,
@@ -253,12 +253,12 @@ ROOMS = {
             "back.llvm",
             "runtime.compiled",
             "runtime.cuda.driver",
-            "runtime.cuda.lines",
+            "runtime.cuda.copies",
         ),
         ARRAYS,
     ),
     "runtime.cuda.recipes": Room(
-        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cuda.lines", "runtime.cuda.tensor_maps", "tile.*"),
+        (*KNOWN, "addressing", "arguments", "back.llvm", "runtime.cuda.copies", "runtime.cuda.tensor_maps", "tile.*"),
         ARRAYS,
     ),
     "runtime.cuda": Room(
@@ -270,7 +270,7 @@ ROOMS = {
             "runtime.cache",
             "runtime.compiled",
             "runtime.cuda.driver",
-            "runtime.cuda.lines",
+            "runtime.cuda.copies",
             "runtime.cuda.code",
             "runtime.cuda.plans",
             "runtime.cuda.recipes",

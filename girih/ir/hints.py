@@ -58,6 +58,7 @@ def _cluster() -> tuple[str, Callable[[object], bool]]:
 
 PERMISSIONS: Mapping[str, str] = MappingProxyType({
     "contract": "a product that goes into an addition or subtraction of its type may be rounded together with it",
+    "reassociate": "what a loop adds up by products of matrices may be added up in parts, and these in their order",
     "tf32": "factors of f32 products of matrices and vectors may be rounded to tf32 before they are multiplied",
 })  # fmt: skip
 """What `allow` may permit, and what that lets a target do."""

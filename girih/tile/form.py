@@ -402,6 +402,24 @@ class Deliver(TileStep):
     op: Op
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer(TileStep):
+    """Leave sums of this part of the depth where other CTAs find them; `last`, a bool, is whether all parts are there.
+
+    Of the consumers with the same rows in all parts of a work-group one alone is the last one: which, is not known.
+    """
+
+    sums: tuple[str, ...]
+    last: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Unite(TileStep):
+    """Set sums to those of all parts of the depth, added up in the order of the parts; all were offered before."""
+
+    sums: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Reclaim(TileStep):
     """Wait until the consumer's part of a staging was read by all stores from it, so that it may be written."""
@@ -473,6 +491,17 @@ class WorkOrder:
     last_first: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DepthParts:
+    """A work-group that is executed once for each of some parts of its depth: `number`, from 0 on, is that of the part.
+
+    Work-group t of the order and part p are number t `count` + p of what CTAs execute.
+    """
+
+    count: int
+    number: Value
+
+
 @dataclass(frozen=True, slots=True)
 class SlowerWay:
     """Why a part of a program does not go the fastest way, at which place, and what would help."""
@@ -499,6 +528,7 @@ class TileKernel:
     producer: WarpgroupRole
     consumers: WarpgroupRole
     slower: tuple[SlowerWay, ...] = ()
+    parts: DepthParts | None = None
 
     @property
     def threads(self) -> int:

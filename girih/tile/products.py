@@ -1,10 +1,45 @@
-"""The products of matrices that warpgroups compute: types, sizes, and which layouts in shared memory they take."""
+"""The products of matrices that warpgroups compute: types, sizes, and which layouts in shared memory they take.
+
+A product whose loop over the depth adds to nothing but zero can be shared out: each of some CTAs goes through a part of
+the depth, and the last one that is done adds up the sums of all, in the order of the parts.
+"""
 
 from __future__ import annotations
 
-from girih.ir.types import BF16, F8E4M3, F8E5M2, F16, F32, I8, I32, CoopMatrix, Number
+from collections.abc import Mapping
+from dataclasses import replace
+from math import copysign
+
+from girih.ir.build import RegionBuilder
+from girih.ir.core import Op, Value
+from girih.ir.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I8, I32, INDEX, CoopMatrix, Number
+from girih.lazy_dataclass import dataclass
+from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.arith import Cast, Constant
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
-from girih.tile.form import SharedTile
+from girih.source import Span
+from girih.tile.amounts import Amount, combined, number
+from girih.tile.form import (
+    Assign,
+    Await,
+    Choose,
+    Componentwise,
+    Compute,
+    Copy,
+    DepthParts,
+    GiveBack,
+    Issue,
+    Offer,
+    Repeat,
+    Settle,
+    SharedTile,
+    Steps,
+    Supply,
+    TileKernel,
+    TileStep,
+    Unite,
+    walk,
+)
 from girih.tile.program import NoTileProgram
 
 _EIGHT_BIT = (F8E4M3, F8E5M2)
@@ -55,3 +90,145 @@ def is_promoted(op: CooperativeMatrixMulAdd) -> bool:
 def takes_major(tile: SharedTile, *, left: bool) -> bool:
     """Whether products take a factor as its tile lies: 16-bit types along any mode, others along the depth only."""
     return tile.component in (F16, BF16) or tile.by_rows == left
+
+
+# --- parts of the depth ----------------------------------------------------------------------------
+
+
+REASSOCIATE = "reassociate"
+"""The permission to add up sums of floats in parts; of integers the sum is the same (`girih.ir.hints.PERMISSIONS`)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DepthLoop:
+    """The loop of a tile kernel that goes through the depth, and may be shared out.
+
+    It is step `producing` of the producer and step `consuming` of the consumers, whose steps from `end` on do not
+    concern rings or products. `sums` are the registers that it adds to.
+    """
+
+    producing: int
+    consuming: int
+    end: int
+    sums: tuple[str, ...]
+
+
+def depth_loop(kernel: TileKernel) -> DepthLoop:
+    """The loop of a kernel whose iterations may be shared out. Raises `NoTileProgram`, with the reason why none is."""
+    span = kernel.function.span
+    consuming, loop = _only_loop(kernel.consumers.body, Issue, span)
+    producing, supplying = _only_loop(kernel.producer.body, Supply, span)
+    products = [one for step in walk((loop,)) if isinstance(step, Issue) for one in step.products]
+    sums = tuple(dict.fromkeys(one.sums for one in products))
+    steps = walk(loop.body)
+    if loop.carried or not all(isinstance(step, Compute | Await | GiveBack | Issue | Settle) for step in steps):
+        raise NoTileProgram("the loop over the depth does more than add up products", span)
+    if supplying.carried or loop.variable.type != INDEX or any(isinstance(one.left, str) for one in products):
+        raise NoTileProgram("the loop over the depth hands on more than sums", span)
+    if not all(one.accumulate for one in products) or not set(sums) <= _zeros(kernel.consumers.body[:consuming]):
+        raise NoTileProgram("sums do not begin with zero", span, "add what they are to begin with behind the loop")
+    components = {kernel.held(name).component for name in sums}
+    if not components <= {F32, I32}:
+        raise NoTileProgram("sums are not of f32 or i32", span)
+    if F32 in components and REASSOCIATE not in kernel.function.permissions:
+        raise NoTileProgram("sums of floats keep their order", span, f'permit it by allow=["{REASSOCIATE}"]')
+    end = consuming + 1
+    body = kernel.consumers.body
+    while end < len(body) and isinstance(body[end], Settle | GiveBack):
+        end += 1
+    return DepthLoop(producing, consuming, end, sums)
+
+
+def _only_loop(body: Steps, kind: type[Issue] | type[Supply], span: Span) -> tuple[int, Repeat]:
+    """The only step of a body that has to do with rings, which is a loop with steps of a kind, and its place."""
+    rings = (Issue, Supply, Await)
+    found = [k for k, step in enumerate(body) if any(isinstance(one, rings) for one in walk((step,)))]
+    loop = body[found[0]] if len(found) == 1 else None
+    if not isinstance(loop, Repeat) or not any(isinstance(step, kind) for step in loop.body):
+        raise NoTileProgram("there is no single loop over the depth outside of which nothing is loaded", span)
+    return found[0], loop
+
+
+def _zeros(steps: Steps) -> frozenset[str]:
+    """The registers that are zero behind some steps, for certain."""
+    zeros: set[str] = set()
+    for step in walk(steps):
+        match step:
+            case Componentwise(op=Constant(value=value), result=result) if _is_zero(value):
+                zeros.add(result)
+            case Componentwise(op=Cast(), result=result, operands=(source,)) if source in zeros:
+                zeros.add(result)
+            case Assign(result=result, source=source) if source in zeros:
+                zeros.add(result)
+            case Componentwise(result=result) | Assign(result=result):
+                zeros.discard(result)
+            case Compute():
+                pass
+            case _:
+                return frozenset()
+    return frozenset(zeros)
+
+
+def _is_zero(value: object) -> bool:
+    """Whether a constant is zero, of floats the positive one: the sum of nothing."""
+    return isinstance(value, int | float) and value == 0 and copysign(1, value) > 0
+
+
+def in_depth_parts(kernel: TileKernel, count: int) -> TileKernel:
+    """The kernel whose work-groups are executed in so many parts of their depth. Raises `NoTileProgram`."""
+    loop, part, last = depth_loop(kernel), Value("part", INDEX), Value("last", BOOL)
+    producing, consuming = list(kernel.producer.body), list(kernel.consumers.body)
+    producing[loop.producing : loop.producing + 1] = _part_of(producing[loop.producing], part, count)
+    rest, waits = tuple(consuming[loop.end :]), consuming[loop.consuming + 1 : loop.end]
+    consuming[loop.consuming :] = [
+        *_part_of(consuming[loop.consuming], part, count), *waits,
+        Offer(loop.sums, last), Choose(last, (Unite(loop.sums), *rest), ()),
+    ]  # fmt: skip
+    return replace(
+        kernel,
+        producer=replace(kernel.producer, body=tuple(producing)),
+        consumers=replace(kernel.consumers, body=tuple(consuming)),
+        parts=DepthParts(count, part),
+    )
+
+
+def _part_of(step: TileStep, part: Value, count: int) -> list[TileStep]:
+    """A loop over the depth as one over a part of it: each has as many iterations, the last ones fewer or none."""
+    assert isinstance(step, Repeat)
+    ops = RegionBuilder(TILE_LANGUAGE)
+
+    def literal(value: int) -> Value:
+        (found,) = ops.add("constant", INDEX, value=value)
+        return found
+
+    def of(mnemonic: str, a: Value, b: Value) -> Value:
+        (found,) = ops.add(mnemonic, INDEX, a=a, b=b)
+        return found
+
+    one = literal(1)
+    distance = of("max", one if step.step is None else step.step, one)
+    length = of("max", of("sub", step.stop, step.start), literal(0))
+    trips = of("div", of("add", length, of("sub", distance, one)), distance)
+    each = of("mul", of("div", of("add", trips, literal(count - 1)), literal(count)), distance)
+    begin = of("add", step.start, of("mul", part, each))
+    end = of("min", step.stop, of("add", begin, each))
+    return [*map(Compute, ops.ops), replace(step, start=begin, stop=end)]
+
+
+def iterations_of(kernel: TileKernel) -> Amount | None:
+    """How often the loop over the depth is gone through, as far as the arrays go; None where no map tells."""
+    body = kernel.producer.body
+    _, loop = _only_loop(body, Supply, kernel.function.span)
+    definitions = {value: step.op for step in walk(body) if isinstance(step, Compute) for value in step.op.results}
+    distance = 1 if loop.step is None else _literal(loop.step, definitions)
+    copies = [copy for step in walk(loop.body) if isinstance(step, Supply) for copy in step.copies]
+    for copy in copies:
+        if isinstance(copy, Copy) and loop.variable in copy.at and distance:
+            size = kernel.map(copy.map).sizes[copy.at.index(loop.variable)]
+            return combined("div", combined("add", size, number(distance - 1)), number(distance))
+    return None
+
+
+def _literal(value: Value, definitions: Mapping[Value, Op]) -> int | None:
+    op = definitions.get(value)
+    return op.value if isinstance(op, Constant) and isinstance(op.value, int) else None

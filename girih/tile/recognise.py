@@ -39,6 +39,7 @@ from girih.tile.form import (
     walk,
 )
 from girih.tile.needed import needed
+from girih.tile.products import in_depth_parts
 from girih.tile.program import NoTileProgram, TileProgram, tile_program
 from girih.tile.registers import coalesced, most_alive, touched, without_unused
 from girih.tile.schedule import scheduled
@@ -55,10 +56,13 @@ _OTHER_REGISTERS = 24
 """What a consumer needs of registers beside matrices: addresses, counters, coordinates."""
 
 
-def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True, sent: bool = True) -> TileKernel:
+def tile_kernel(
+    function: Function, *, checks: bool = True, maps: bool = True, sent: bool = True, parts: int = 1
+) -> TileKernel:
     """The tile kernel of a checked function; without `maps`, every tile is gathered, and stored by consumers.
 
-    Unless results are `sent`, they are stored by consumers, too.
+    Unless results are `sent`, they are stored by consumers, too. Each work-group is executed in so many `parts` of its
+    depth.
 
     Raises `NoTileProgram`: where there are several numbers of consumers, with the reason for the best one.
     """
@@ -67,7 +71,8 @@ def tile_kernel(function: Function, *, checks: bool = True, maps: bool = True, s
     refusal: NoTileProgram | None = None
     for consumers in _candidates(program, hints):
         try:
-            return _for_consumers(program, consumers, hints, checks=checks, maps=maps, sent=sent and maps)
+            made = _for_consumers(program, consumers, hints, checks=checks, maps=maps, sent=sent and maps)
+            return made if parts == 1 else in_depth_parts(made, parts)
         except NoTileProgram as reason:
             refusal = refusal or reason
     assert refusal is not None

@@ -15,12 +15,14 @@ from girih.tile.form import (
     Deliver,
     Fetch,
     Issue,
+    Offer,
     Registers,
     Repeat,
     Stage,
     Steps,
     TileProduct,
     TileStep,
+    Unite,
 )
 
 Names = frozenset[str]
@@ -37,6 +39,8 @@ def reads(step: TileStep) -> Names:
             return frozenset(operands)
         case Combine() | Assign() | Deliver() | Stage():
             return frozenset((step.source,))
+        case Offer(sums):
+            return frozenset(sums)
         case _:
             return NONE
 
@@ -48,6 +52,8 @@ def writes(step: TileStep) -> Names:
             return frozenset(one.sums for one in products)
         case Componentwise() | Combine() | Assign() | Fetch():
             return frozenset((step.result,))
+        case Unite(sums):
+            return frozenset(sums)
         case _:
             return NONE
 

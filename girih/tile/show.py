@@ -23,6 +23,7 @@ from girih.tile.form import (
     GiveBack,
     Issue,
     MapRecipe,
+    Offer,
     PassTurn,
     Reclaim,
     Repeat,
@@ -37,6 +38,7 @@ from girih.tile.form import (
     TileKernel,
     TileProduct,
     TileStep,
+    Unite,
     Verify,
     WarpgroupRole,
 )
@@ -46,6 +48,8 @@ def show(kernel: TileKernel) -> str:
     """The text of a tile kernel; two that differ in names only have different texts."""
     lines = [f"tile kernel @{kernel.function.name}, {kernel.threads} threads, {layout_of(kernel).bytes} bytes"]
     lines.append(INDENT + _order(kernel))
+    if kernel.parts is not None:
+        lines.append(f"{INDENT}{kernel.parts.count} parts of the depth: %{kernel.parts.number.name}")
     lines += [f"{INDENT}map {_map(one)}" for one in kernel.maps]
     for ring in kernel.rings:
         lines.append(f"{INDENT}ring {ring.name}: {ring.slots} slots of {ring.slot_bytes} bytes")
@@ -115,6 +119,8 @@ def _printer(kernel: TileKernel) -> InstructionPrinter:
     printer = InstructionPrinter()
     for parameter in kernel.function.parameters:
         printer.define(parameter.value)
+    if kernel.parts is not None:
+        printer.define(kernel.parts.number)
     return printer
 
 
@@ -212,6 +218,10 @@ class _StepLines:
                 return f"{result} := memory by {self.printer.text(op, indent)}"
             case Deliver(source, op):
                 return f"memory := {source} by {self.printer.text(op, indent)}"
+            case Offer(sums, last):
+                return f"{self.printer.define(last)} := offer {', '.join(sums)}"
+            case Unite(sums):
+                return f"unite {', '.join(sums)}"
             case Stage(staging, source, row, column):
                 return f"stage {staging} := {source}[{row}, {column}]"
             case Send(staging, map, at, pieces, apart):

@@ -44,7 +44,7 @@ func @f() attributes {allow=["tf32"], hopper=$hints, subgroup_size=16} {
 
 def test_what_is_wrong_is_named_with_what_is_near() -> None:
     assert said('allow=["tf23"]') == ('allow=["tf23"]', '"tf23"', 'did you mean "tf32"?')
-    assert said('allow=["fast"]') == ('allow=["fast"]', '"fast"', 'permissions are "contract", "tf32"')
+    assert said('allow=["fast"]') == ('allow=["fast"]', '"fast"', 'permissions are "contract", "reassociate", "tf32"')
     assert said("hoper={stages=2}") == (
         "hoper",
         "there is no machine `hoper` to give hints to",

@@ -35,6 +35,8 @@ func @product(%A: $a, %B: $b, %C: $c) attributes {subgroup_size=32, work_group_s
     }
 }
 """
+PERMITTED = 'subgroup_size=32, allow=["reassociate"]'
+"""What stands in the place of `subgroup_size=32` where sums may be added up in parts."""
 STORE = """%rounded = cast %product : coopmatrix<$type x $rows x $columns, matrix_acc, work_group>
         cooperative_matrix_store.both_checked %rounded, %C[%row, %column]"""
 

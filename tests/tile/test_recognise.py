@@ -37,7 +37,7 @@ from girih.tile.program import NoTileProgram
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
-from tests.tile.programs import STORE, attention, batched, function_of, kernel_of, product
+from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, kernel_of, product
 
 SCALED = """%scaled = cooperative_matrix_scale %alpha, %product : coopmatrix<f32x128x256,matrix_acc,work_group>
         %old = cooperative_matrix_load.both_checked %C[%row, %column] : coopmatrix<bf16x128x256,matrix_acc,work_group>
@@ -80,6 +80,14 @@ def test_a_product_that_is_checked(golden: Golden) -> None:
 
 def test_a_scaled_product(golden: Golden) -> None:
     golden("tile/product_scaled.txt", show(kernel_of(scaled())))
+
+
+def test_a_product_in_parts(golden: Golden) -> None:
+    text = product(rows=64, columns=64, epilogue=SCALED.replace("128x256", "64x64")).replace(
+        "subgroup_size=32", PERMITTED
+    )
+    function = function_of(text.replace("@product(", "@product(%alpha: f32, %beta: f32, "))
+    golden("tile/product_in_parts.txt", show(tile_kernel(function, parts=4, checks=False)))
 
 
 def test_attention(golden: Golden) -> None:
@@ -460,6 +468,23 @@ def eight_bit(depth: int) -> str:
     """A product of f8e4m3 with a result of f32."""
     text = product(type="f8e4m3", columns=128, depth=depth, order="C", transpose_b=True, epilogue=WIDE_STORE)
     return text.replace("%C: memref<f8e4m3", "%C: memref<f32")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (product(), "sums of floats keep their order"),
+        (product().replace("constant 0.0 :", "constant 1.0 :"), "sums do not begin with zero"),
+        (product().replace("constant 0.0 :", "constant -0.0 :"), "sums do not begin with zero"),
+        (eight_bit(128), "the loop over the depth does more than add up products"),
+        (attention(), "there is no single loop over the depth outside of which nothing is loaded"),
+    ],
+)
+def test_loops_that_are_not_shared_out(text: str, why: str) -> None:
+    function = function_of(text)
+    with pytest.raises(NoTileProgram, match=why):
+        tile_kernel(function, parts=2)
+    assert tile_kernel(function).parts is None
 
 
 def test_sums_of_eight_bit_floats_are_added_up_in_f32() -> None:

@@ -22,7 +22,7 @@ from girih.tile.simulate.faults import RULES, ScheduleFault
 from girih.tile.simulate.launch import simulate
 from girih.tile.simulate.order import work_of
 from tests.tile import kernels
-from tests.tile.programs import STORE, attention, batched, function_of, product
+from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, product
 from tests.tile.test_recognise import SCALED, of_library
 
 Array = NDArray[Any]
@@ -82,6 +82,26 @@ def test_a_product_in_every_order(transpose_a: bool, transpose_b: bool, epilogue
     a, b = whole(*((k, m) if transpose_a else (m, k))), whole(*((n, k) if transpose_b else (k, n)))
     c = blank(*((n, m) if epilogue is TURNED_STORE else (m, n)))
     same_as_interpreter(function, tile_kernel(function), (3, 2, 1), [a, b, c], seeds=1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "depth", "maps", "rows"), [(2, 136, True, 64), (3, 88, False, 64), (4, 64, True, 128), (7, 40, True, 64)]
+)
+def test_parts_of_the_depth(parts: int, depth: int, maps: bool, rows: int) -> None:
+    """As many iterations for each part, or fewer for the last, or none; one CTA executes several, or each one."""
+    text = product(rows=rows, columns=64, depth=16).replace("subgroup_size=32", PERMITTED)
+    function = function_of(text)
+    kernel = tile_kernel(function, maps=maps, parts=parts)
+    same_as_interpreter(function, kernel, (2, 2, 1), [whole(104, depth), whole(depth, 72), blank(104, 72)], seeds=1)
+
+
+def test_what_is_added_to_the_sum_of_all_parts() -> None:
+    """C := alpha A B + beta C: C is read and written once, by whoever comes last."""
+    text = product(rows=64, columns=64, depth=16, epilogue=SCALED.replace("128x256", "64x64"))
+    text = text.replace("@product(", "@product(%alpha: f32, %beta: f32, ").replace("subgroup_size=32", PERMITTED)
+    function = function_of(text)
+    arguments: list[Any] = [np.float32(2), np.float32(3), whole(72, 64), whole(64, 72), whole(72, 72, seed=3)]
+    same_as_interpreter(function, tile_kernel(function, parts=2), (2, 2, 1), arguments, seeds=1)
 
 
 def test_sums_of_nothing() -> None:
@@ -233,7 +253,7 @@ def test_every_work_group_is_executed_once() -> None:
         for group in (1, 2, 4, 8):
             for ctas in (1, 3, 100):
                 for order in (WorkOrder(group=group), WorkOrder(False, group, True)):
-                    work = [place for one in work_of(order, grid, ctas) for place in one]
+                    work = [place for one in work_of(order, grid, ctas) for place, _ in one]
                     places = {(x, y, z) for x in range(grid[0]) for y in range(grid[1]) for z in range(grid[2])}
                     assert len(work) == len(places)
                     assert set(work) == places
@@ -241,10 +261,13 @@ def test_every_work_group_is_executed_once() -> None:
 
 def test_the_order_of_work_groups() -> None:
     (work,) = work_of(WorkOrder(group=2), (3, 2, 1), 1)
-    assert work == [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (2, 0, 0), (2, 1, 0)]
+    assert [place for place, _ in work] == [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (2, 0, 0), (2, 1, 0)]
     first, second = work_of(WorkOrder(last_first=True), (2, 2, 1), 2)
-    assert first == [(1, 0, 0), (0, 0, 0)]
-    assert second == [(1, 1, 0), (0, 1, 0)]
+    assert [place for place, _ in first] == [(1, 0, 0), (0, 0, 0)]
+    assert [place for place, _ in second] == [(1, 1, 0), (0, 1, 0)]
+    first, second = work_of(WorkOrder(), (2, 1, 1), 2, parts=3)
+    assert first == [((0, 0, 0), 0), ((0, 0, 0), 2), ((1, 0, 0), 1)]
+    assert second == [((0, 0, 0), 1), ((1, 0, 0), 0), ((1, 0, 0), 2)]
 
 
 # --- barriers -------------------------------------------------------------------------------------

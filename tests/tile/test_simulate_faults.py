@@ -15,6 +15,7 @@ from girih.tile.form import (
     Assign,
     Await,
     BoxPiece,
+    Choose,
     Combine,
     Componentwise,
     Compute,
@@ -22,6 +23,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Offer,
     PassTurn,
     Reclaim,
     Registers,
@@ -44,7 +46,7 @@ from girih.tile.simulate.faults import RULES, ScheduleFault
 from girih.tile.simulate.launch import simulate
 from tests.cases import every_case
 from tests.tile.edits import Change, consuming, copying, instead, moved_up, producing, twice, without
-from tests.tile.programs import attention, function_of, product
+from tests.tile.programs import PERMITTED, attention, function_of, product
 from tests.tile.test_recognise import SCALED
 from tests.tile.test_simulate import blank, normal, whole
 
@@ -96,7 +98,7 @@ def simulated(kernel: TileKernel, interleaving: Any) -> None:
         simulate(kernel, (3, 1, 1), (np.float32(1), np.float32(1), *factors, whole(384, 64)), interleaving, ctas=1)
 
 
-@pytest.mark.parametrize("kernel", [products, attending, scaled])
+@pytest.mark.parametrize("kernel", [products, attending, scaled, lambda: in_parts()])
 def test_what_is_right_is_accepted(kernel: Made) -> None:
     for interleaving in interleavings(3):
         simulated(kernel(), interleaving)
@@ -448,6 +450,30 @@ def a_scalar_is_not_computed() -> TileKernel:
 @broken("value", r"consumer 0, work-group \(0, 0, 0\): %k is not computed by this role before")
 def a_bound_is_not_computed() -> TileKernel:
     return consuming(products(), without_op("size"))
+
+
+# --- parts of the depth ---------------------------------------------------------------------------
+
+
+def in_parts() -> TileKernel:
+    """C := A B in three parts of the depth."""
+    text = product(rows=128, columns=64, depth=32).replace("subgroup_size=32", PERMITTED)
+    return tile_kernel(function_of(text), parts=3)
+
+
+@broken("parts", r"consumer [01], work-group \(0, 0, 0\), part 0, unite tile1: the sums of 1 parts are there, of 3")
+def sums_are_united_by_the_first() -> TileKernel:
+    return consuming(in_parts(), instead(Choose, lambda step: step.then))
+
+
+@broken("parts", r"the sums of part 0 are offered a second time")
+def sums_are_offered_twice() -> TileKernel:
+    return consuming(in_parts(), twice(Offer))
+
+
+@broken("form", r"sums of a kernel without parts of the depth, or no sums")
+def sums_are_offered_for_nobody() -> TileKernel:
+    return replace(in_parts(), parts=None)
 
 
 # --- parts that do not fit ------------------------------------------------------------------------

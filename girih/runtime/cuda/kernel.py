@@ -28,17 +28,27 @@ from girih.runtime.compiled.printing import PrintRecords
 from girih.runtime.cuda.architectures import architecture_on
 from girih.runtime.cuda.code.assembler import NO_ASSEMBLER
 from girih.runtime.cuda.code.kept import CompiledFor, machine_code, ptx_kernel
+from girih.runtime.cuda.copies.lines import CopyOf, NoRoomError, copied_lines
 from girih.runtime.cuda.crowd import shared_bytes_of
+from girih.runtime.cuda.depth import has_room, keeps_sums, sums_of_parts
 from girih.runtime.cuda.device import CudaDevice, LoadedKernel
 from girih.runtime.cuda.driver import call
-from girih.runtime.cuda.lines import CopyOf, NoRoomError, copied_lines
 from girih.runtime.cuda.memory import FailureRecord, relaxed_capture
 from girih.runtime.cuda.place import LaunchPlace, place_of
 from girih.runtime.cuda.quick import PlannedLaunch, QuickCalls
 from girih.runtime.cuda.regions import CopiedMemory, ResidentMemory
 from girih.runtime.cuda.report import CAPTURE_HINT, DEFAULT_STREAM_HINT, faults_in_words, refuse
 from girih.runtime.cuda.streams import KernelRecord, is_capturing, streams_with
-from girih.runtime.cuda.variant import MOST_X, Grid, SmallerTiles, hardware_grid, parts_of_work_groups, variant_of
+from girih.runtime.cuda.variant import (
+    MOST_X,
+    Grid,
+    LaunchDepth,
+    SmallerTiles,
+    hardware_grid,
+    parts_of_work_groups,
+    shares_of_launch,
+    variant_of,
+)
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
@@ -64,6 +74,11 @@ class _Call:
         return any(one.copy is not None for one in self.made)
 
     @property
+    def work_groups(self) -> int:
+        """What CTAs execute, parts of their depth taken together."""
+        return prod(self.grid) * prod(self.loaded.kernel.parts)
+
+    @property
     def shared_bytes(self) -> int:
         """The shared memory of each CTA that is asked for."""
         return shared_bytes_of(self.loaded.kernel, self.place.device, self.grid, self.accepted)
@@ -73,9 +88,12 @@ class _Call:
     ) -> slots.Slots:
         """The slots with which the driver was asked for the launch. Raises `CudaFault`."""
         kernel = self.loaded.kernel
-        filled = slots.fill(types, self.accepted, (prints,) if prints else (), memory)
-        filled.words[:4] = [*self.grid, record.device]
         with ExitStack() as stack:
+            after = (prints,) if prints else ()
+            if kernel.depth_parts > 1:
+                after = (stack.enter_context(sums_of_parts(self.place.stream, kernel, self.work_groups)),)
+            filled = slots.fill(types, self.accepted, after, memory)
+            filled.words[:4] = [*self.grid, record.device]
             if kernel.maps or self.made:
                 from girih.runtime.cuda.tensor_maps import with_maps
 
@@ -196,9 +214,7 @@ class CudaKernel:
                 try:
                     self._run(one, synchronous=synchronous)
                 except NoRoomError:
-                    loaded = self._on(place.device, GATHERED)
-                    one = _Call(place, loaded, grid, asked, accepted, arguments, GATHERED)
-                    self._run(one, synchronous=synchronous)
+                    self._run(self._without_room(one), synchronous=synchronous)
 
     def synchronize(self) -> None:
         """Wait for all launches of this kernel, and raise `KernelError` for what was found on their streams."""
@@ -229,21 +245,47 @@ class CudaKernel:
         found, made = self._as_tiles(architecture, grid, variant, accepted)
         return self._in_parts(device, grid, found, accepted) or (found, made)
 
+    def _without_room(self, one: _Call) -> _Call:
+        """A launch like another one, but without memory of its own on the device."""
+        variant = GATHERED
+        made: Sequence[MadeMap] = ()
+        if one.variant.depth_parts > 1 and not one.copies:
+            from girih.runtime.cuda.recipes import made_maps
+
+            variant = replace(one.variant, depth_parts=1)
+            made = made_maps(self._on(one.place.device, variant).kernel, one.accepted)
+        return replace(one, loaded=self._on(one.place.device, variant), variant=variant, made=made)
+
     def _in_parts(
         self, device: CudaDevice, grid: Grid, variant: CudaVariant, accepted: Sequence[Accepted]
     ) -> tuple[CudaVariant, Sequence[MadeMap]] | None:
-        """The variant with smaller tiles, and its maps, where a launch of a tile program has too few work-groups."""
-        if not variant.tile or not self.smaller:
+        """The variant with smaller tiles, or with parts of their depth, and its maps; None where there is no better.
+
+        That is where a launch of a tile program has too few work-groups.
+        """
+        if not variant.tile or 0 in grid:
+            return None
+        architecture = architecture_on(device, self._name, self.function.span)
+        deep = self.compiled(architecture, TILE).deep
+        if not self.smaller and deep is None:
             return None
         counts = [grid_of_shapes(one.function, accepted) for one in self.smaller]
         known = [(one, prod(count)) for one, count in zip(self.smaller, counts, strict=True) if count is not None]
         gathered = not variant.engine
         parts = parts_of_work_groups(prod(grid), self.tile, known, device.multiprocessors, gathered=gathered)
-        if parts == (1, 1) or prod(grid) * prod(parts) > MOST_X:
+        depth_parts = 1
+        if deep is not None and variant.engine:
+            from girih.runtime.cuda.recipes import AcceptedNumbers
+
+            depth = LaunchDepth.of(deep, deep.iterations.of(AcceptedNumbers(accepted)))
+            listed = {one.parts: (count, one.tile) for one, count in known}
+            parts, depth_parts = shares_of_launch(prod(grid), listed, parts, depth, device.multiprocessors)
+        of_each = prod(parts) * depth_parts
+        if of_each == 1 or prod(grid) * of_each > MOST_X:
             return None
-        cut = replace(variant, parts=parts)
-        kernel = self.compiled(architecture_on(device, self._name, self.function.span), cut)
-        if not kernel.is_tile_program:
+        cut = replace(variant, parts=parts, depth_parts=depth_parts)
+        kernel = self.compiled(architecture, cut)
+        if not kernel.is_tile_program or not has_room(kernel, prod(grid) * prod(parts), device):
             return None
         from girih.runtime.cuda.recipes import IllegalMapError, made_maps
 
@@ -301,7 +343,9 @@ class CudaKernel:
         if not (copied or self._prints or synchronous or not one.place.has_arrays):
             record = stream.record_of(one.loaded, self.function)
             filled = one.launch(record, ResidentMemory(stream), self._types)
-            if replace(one.variant, parts=(1, 1)) in (USUAL, TILE, LINED, GATHERED) and not one.copies:
+            usual = replace(one.variant, parts=(1, 1), depth_parts=1) in (USUAL, TILE, LINED, GATHERED)
+            once = one.variant.depth_parts > 1 and not keeps_sums(stream)
+            if usual and not one.copies and not once:
                 self.quick.note(
                     PlannedLaunch(stream, one.loaded, one.shared_bytes, filled.words, one.accepted, one.given, one.made)
                 )

@@ -64,7 +64,8 @@ _PLAN = (
     "P_FUNCTION", "P_CONTEXT", "P_STREAM", "P_DEVICE", "P_WATCH", "P_THREADS", "P_PACKED", "P_SHARED", "P_SLOTS",
     "P_SLOT_BYTES", "P_POINTERS", "P_POINTER_LIST", "P_STREAM_OF", "P_STREAM_NOW", "P_ASK_STREAM", "P_LAUNCH",
     "P_GET_CURRENT", "P_OWN_GRID", "P_OWN_GRID_Y", "P_OWN_GRID_Z", "P_RANGES", "P_STAYING", "P_STAYING_BYTES",
-    "P_MOST_CTAS", "P_PARTS", "P_REPLACE", "P_MAPS", "P_MAP_LIST", "P_PARAMETERS", "P_BYTES",
+    "P_MOST_CTAS", "P_PARTS", "P_MOST_ALL", "P_IS_CAPTURING", "P_REPLACE", "P_MAPS", "P_MAP_LIST",
+    "P_PARAMETERS", "P_BYTES",
 )  # fmt: skip
 NUMBERS = {
     **PARAMETER_NUMBERS,
@@ -182,8 +183,9 @@ class QuickCalls:
         replace_address = _address("cuTensorMapReplaceAddress") or 0
         if 0 in functions or (launch.made and not replace_address):
             return None
+        shared = self._sharing(launch)
         told = self._told(launch)
-        if told is None:
+        if told is None or shared is None:
             return None
         slots = told.slots
         moved = [word for one in launch.made for word in (one.offset, 8 * slots[one.parameter], one.begin)]
@@ -203,7 +205,7 @@ class QuickCalls:
             len(pointers), ctypes.addressof(pointers), stream_of, stream_function(stream.device.number, arrays),
             id(teller), *functions,
             *(self._grid_of_shapes(launch) or (0, 0, 0)), told.ranges, ctypes.addressof(staying),
-            ctypes.sizeof(staying), self._most_ctas(launch), prod(kernel.parts), replace_address, len(launch.made),
+            ctypes.sizeof(staying), self._most_ctas(launch), kernel.of_each, *shared, replace_address, len(launch.made),
             ctypes.addressof(maps), len(self._specs), *told.words,
         ]  # fmt: skip
         content = (ctypes.c_int64 * len(listed))(*listed)
@@ -224,6 +226,17 @@ class QuickCalls:
         if not kernel.is_tile_program:
             return 0
         return launch.stream.device.multiprocessors if kernel.persistent else MOST_X
+
+    def _sharing(self, launch: PlannedLaunch) -> tuple[int, int] | None:
+        """The most that CTAs may execute, and what tells whether a stream is captured; None where nobody tells that.
+
+        The memory of a stream is for as many parts of the depth as the launch has, and not for CUDA graphs.
+        """
+        kernel = launch.loaded.kernel
+        if kernel.depth_parts == 1:
+            return MOST_X, 0
+        asked = _address("cuStreamIsCapturing")
+        return None if asked is None else (prod(map(int, launch.words[:3])) * kernel.of_each, asked)
 
     def _told(self, launch: PlannedLaunch) -> ParameterWords | None:
         """The words of the parameters; those that the maps depend on are taken as they are in this launch."""

@@ -16,7 +16,7 @@ from girih.arguments.claims import Claim
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.ir.types import I32
 from girih.lazy_dataclass import dataclass
-from girih.runtime.cuda.lines import LineCopy
+from girih.runtime.cuda.copies.lines import LineCopy
 from girih.runtime.cuda.tensor_maps import MadeMap
 from girih.tile.amounts import Amount
 from girih.tile.form import MapRecipe

@@ -120,6 +120,9 @@ class LaunchStream:
     lock: Any = field(default_factory=Lock)
     watch: Any = field(default_factory=lambda: (ctypes.c_int64 * (1 + MOST_WATCHED))())
     """The number of records, then their addresses, for machine code that looks at all; -1 where they are too many."""
+    sums: int = 0
+    """The address of memory for sums of parts of the depth (girih/runtime/cuda/depth.py); 0 before the first launch
+    that needs it. It stays as long as the process."""
 
     @property
     def watch_address(self) -> int:

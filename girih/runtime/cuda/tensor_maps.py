@@ -18,8 +18,8 @@ from girih.arguments.claims import Claim
 from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, PtxKernel
 from girih.lazy_dataclass import dataclass
 from girih.runtime.compiled.descriptor import descriptor
+from girih.runtime.cuda.copies.lines import CopyOf, LineCopy
 from girih.runtime.cuda.driver import call_in_c
-from girih.runtime.cuda.lines import CopyOf, LineCopy
 
 _PROMOTION = 2
 """Of maps that a launch makes, lines of 128 bytes come to the L2 cache (CUDA driver API 13.0, cuda.h,

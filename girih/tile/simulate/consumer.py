@@ -19,6 +19,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Offer,
     PassTurn,
     Reclaim,
     Send,
@@ -29,6 +30,7 @@ from girih.tile.form import (
     TileFactor,
     TileProduct,
     TileStep,
+    Unite,
 )
 from girih.tile.simulate.accesses import AccessedElements, accessed, loaded
 from girih.tile.simulate.engine import Ending, RoleSteps, Wait
@@ -149,6 +151,10 @@ class ConsumerRun(RoleRun):
                 self._fetch(result, op)
             case Deliver(source, op):
                 self._deliver(source, op)
+            case Offer():
+                self._offer(step)
+            case Unite(sums):
+                self._unite(sums)
             case _:
                 raise self.fault("form", "this is no step of a consumer")
 
@@ -276,6 +282,28 @@ class ConsumerRun(RoleRun):
         except KeyError as error:
             raise self._unknown(error.args[0]) from None
         self._set(result, made)
+
+    # --- parts of the depth --------------------------------------------------------------------
+
+    def _offer(self, step: Offer) -> None:
+        offered = self.cta.launch.offered.setdefault((self.place_in_grid, self.consumer), {})
+        if self.part in offered:
+            raise self.fault("parts", f"the sums of part {self.part} are offered a second time")
+        offered[self.part] = [self._read(name).copy() for name in step.sums]
+        count = 1 if self.kernel.parts is None else self.kernel.parts.count
+        self.machine.env[step.last] = np.full((1, 1, 1), len(offered) == count)
+
+    def _unite(self, sums: tuple[str, ...]) -> None:
+        offered = self.cta.launch.offered.get((self.place_in_grid, self.consumer), {})
+        count = 1 if self.kernel.parts is None else self.kernel.parts.count
+        if len(offered) < count:
+            raise self.fault("parts", f"the sums of {len(offered)} parts are there, of {count}")
+        for number, name in enumerate(sums):
+            held = self.kernel.held(name)
+            total = np.zeros_like(offered[0][number])
+            for part in range(count):
+                total = numbers.BINARY["add"](total, offered[part][number], held.component)
+            self._set(name, total)
 
     # --- memory --------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ RULES: Mapping[str, str] = {
     "spread": "a matrix has equal numbers where its registers have one for them",
     "reclaimed": "a staging is written when no store reads it any more",
     "staged": "a store sends what was staged since the staging was reclaimed",
+    "parts": "sums of parts of the depth are added up when all were offered, each once",
     "turn": "a turn is passed by who has it, once",
     "copy": "a copy has operands that the copy engine takes",
     "order": "an access to memory comes after what the program does there before",

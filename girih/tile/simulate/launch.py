@@ -35,8 +35,9 @@ def simulate(
 ) -> tuple[Finding, ...]:
     """Execute a tile kernel on a grid of work-groups, by `ctas` CTAs at a time, and write its results to the arrays.
 
-    CTAs have nothing in common but the memory of arguments, and are executed one after the other, in any order. `told`
-    is called with what happens: the name of the role that goes on, or what kind of copy or product ends.
+    CTAs have nothing in common but the memory of arguments and the sums of parts of the depth, and are executed one
+    after the other, in any order. `told` is called with what happens: the name of the role that goes on, or what kind
+    of copy or product ends.
     Raises `LaunchError` for wrong arguments, `IllegalMap` where a map is not legal at this launch, `ScheduleFault` for
     a rule that the schedule breaks, and `KernelError` with what the kernel found; either leaves the arrays as they
     were. The findings that are returned are warnings.
@@ -48,7 +49,7 @@ def simulate(
     values, _ = machine_values(kernel.function, bound)
     maps = encoded(kernel, LaunchArguments(values))
     launch = TileLaunch(kernel, geometry, values, maps, choices)
-    orders = list(work_of(kernel.order, grid, ctas))
+    orders = list(work_of(kernel.order, grid, ctas, 1 if kernel.parts is None else kernel.parts.count))
     if interleaving.seed:
         Random(interleaving.seed).shuffle(orders)
     with numbers.quiet(), recursion_room():

@@ -21,8 +21,14 @@ def place_in_grid(order: WorkOrder, grid: Triple, number: int) -> Triple:
     return (columns - 1 - x if order.last_first else x), y, z
 
 
-def work_of(order: WorkOrder, grid: Triple, ctas: int) -> Sequence[Sequence[Triple]]:
-    """The work-groups of each CTA in its order; `ctas` run at a time if the order is persistent."""
-    total = prod(grid)
+def work_of(order: WorkOrder, grid: Triple, ctas: int, parts: int = 1) -> Sequence[Sequence[tuple[Triple, int]]]:
+    """The work-groups of each CTA in its order, each with a part of its depth.
+
+    `ctas` run at a time if the order is persistent.
+    """
+    total = prod(grid) * parts
     count = min(ctas, total) if order.persistent else total
-    return [[place_in_grid(order, grid, number) for number in range(cta, total, count)] for cta in range(count)]
+    return [
+        [(place_in_grid(order, grid, number // parts), number % parts) for number in range(cta, total, count)]
+        for cta in range(count)
+    ]

@@ -42,6 +42,8 @@ class TileLaunch:
     choices: Choices
     findings: Findings = field(default_factory=Findings)
     constants: dict[Value, object] = field(default_factory=dict)
+    offered: dict[tuple[Triple, int], dict[int, list[np.ndarray]]] = field(default_factory=dict)
+    """By work-group and consumer: the sums of the parts of the depth that were offered."""
 
     def machine(self, place: Triple) -> Machine:
         """A machine for scalars and matrices of one work-group; what it finds is dropped unless a step says more."""
@@ -72,7 +74,7 @@ class CtaRun:
     """What the roles of a CTA share."""
 
     launch: TileLaunch
-    work: Sequence[Triple]
+    work: Sequence[tuple[Triple, int]]
     shared: SharedBytes
     stored: StoredBytes
     running: Running
@@ -84,7 +86,7 @@ class CtaRun:
     or awaited the ring."""
 
     @staticmethod
-    def of(launch: TileLaunch, work: Sequence[Triple]) -> CtaRun:
+    def of(launch: TileLaunch, work: Sequence[tuple[Triple, int]]) -> CtaRun:
         """A CTA that executes some work-groups, before it begins."""
         kernel = launch.kernel
         shared, consumers, blocks = SharedBytes(kernel), kernel.consumers.warpgroups, kernel.block_rings
@@ -116,14 +118,19 @@ class RoleRun(ABC):
         self.name, self.cta, self.body = name, cta, steps
         self.kernel = cta.launch.kernel
         self.work_group = 0
+        self.place_in_grid: Triple = (0, 0, 0)
+        self.part = 0
         self._trail: list[str] = []
 
     def run(self) -> RoleSteps:
         """The role's steps in all work-groups."""
-        for number, place in enumerate(self.cta.work):
-            self.work_group = number
+        for number, (place, part) in enumerate(self.cta.work):
+            self.work_group, self.place_in_grid, self.part = number, place, part
             self.machine = self.cta.launch.machine(place)
             self._trail = [f"{self.name}, work-group {place}"]
+            if self.kernel.parts is not None:
+                self.machine.env[self.kernel.parts.number] = np.full((1, 1, 1), part, np.int64)
+                self._trail[0] += f", part {part}"
             self.begin()
             yield from self._steps(self.body)
             yield None

@@ -22,6 +22,7 @@ from girih.tile.form import (
     GiveBack,
     Issue,
     MapRecipe,
+    Offer,
     Reclaim,
     Repeat,
     Send,
@@ -34,6 +35,7 @@ from girih.tile.form import (
     TileKernel,
     TileProduct,
     TileStep,
+    Unite,
     walk,
 )
 from girih.tile.registers import most_alive, reads, writes
@@ -147,6 +149,9 @@ def _step(kernel: TileKernel, step: TileStep) -> None:
             kernel.staging(staging)
         case Stage(staging, source):
             _same("components", kernel.staging(staging).tile.component, kernel.held(source).component)
+        case Offer(sums) | Unite(sums):
+            if kernel.parts is None or any(kernel.held(name).spread is not Spread.TILE for name in sums):
+                raise ScheduleFault("form", "sums of a kernel without parts of the depth, or no sums")
         case Send(staging, map):
             tile, recipe = kernel.staging(staging).tile, kernel.map(map)
             _boxes(tile, recipe, len(step.at), [piece.moved for piece in step.pieces])

@@ -149,6 +149,19 @@ def test_a_barrier_waits_for_all_that_have_not_ended() -> None:
     assert words(body, before=".shared .align 4 .b8 memory[256];") == [*range(1, 61), *[0xA5A5A5A5] * 4]
 
 
+def test_a_barrier_combines_predicates() -> None:
+    """What some threads say all are told, once for each time; others must not come to the barrier otherwise."""
+    body = """setp.eq.u32 %q0, %r0, 40; bar.red.or.pred %q1, 1, 64, %q0; selp.b32 %r2, 1, 0, %q1;
+    setp.ne.u32 %q0, %r0, 40; bar.red.and.pred %q1, 1, 64, %q0; selp.b32 %r3, 2, 0, %q1;
+    bar.red.or.pred %q1, 1, 64, %q1; selp.b32 %r1, 4, 0, %q1;
+    add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r1; st.global.b32 [%d0], %r2;"""
+    assert words(body) == [1] * 64
+    mixed = """setp.lt.u32 %q0, %r0, 32; @%q0 bra FIRST; bar.sync 1, 64; bra END;
+    FIRST: bar.red.or.pred %q1, 1, 64, %q0; END: st.global.b32 [%d0], %r0;"""
+    with pytest.raises(PtxError, match="some threads come to a barrier that combines predicates"):
+        words(mixed)
+
+
 def test_a_barrier_that_lacks_is_seen_by_another_schedule() -> None:
     """Each thread reads what a neighbour of its warp wrote, or of another warp."""
     memory = ".shared .align 4 .b8 memory[256];"

@@ -7,9 +7,10 @@ from types import ModuleType
 
 import pytest
 
-from girih.runtime.cuda import device, driver, lines, quick, streams
+from girih.runtime.cuda import device, driver, quick, streams
 from girih.runtime.cuda.code import kept
 from girih.runtime.cuda.code.assembler import Assembled
+from girih.runtime.cuda.copies import lines
 from tests.runtime.cuda.fake import FakeDriver, FakeGpu
 
 

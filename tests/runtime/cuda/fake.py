@@ -196,6 +196,8 @@ class FakeDriver:
         self.addresses: dict[str, int] = {}
         self.maps: fake_maps.Encoded = {}
         self._by_name = fake_maps.functions(self.maps, "sm_{}{}a".format(*self.gpus[0].capability), self.calls)
+        told = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int))
+        self._by_name["cuStreamIsCapturing"] = told(self._is_capturing)
         self._thread = threading.local()
         self._lock = threading.RLock()
         self._next = 0x1000
@@ -449,6 +451,13 @@ class FakeDriver:
         if not stream and any(one.captured is not None for one in self.streams.values()):
             raise _Refused(CUresult.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         return int(self.streams[int(stream)].captured is not None)
+
+    def _is_capturing(self, stream: int | None, status: Any) -> int:
+        """The same for machine code, as C has it."""
+        answer: Any = self.cuStreamIsCapturing(stream or 0)
+        result, *values = answer
+        status[0] = values[0] if values else 0
+        return int(result)
 
     def cuEventCreate(self, flags: int) -> int:
         assert flags == 2, "it takes no time"

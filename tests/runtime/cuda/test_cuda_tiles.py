@@ -23,11 +23,12 @@ from girih.arguments.arrays import accept, specifications
 from girih.back.llvm.nvptx import compile as nvptx
 from girih.back.llvm.nvptx.compile import compile_kernel
 from girih.back.llvm.nvptx.machine.architecture import architecture_named
-from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, CudaVariant, PtxKernel, RecipePlace
+from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, CudaVariant, DeepProduct, PtxKernel, RecipePlace
 from girih.ir.types import F32
 from girih.runtime.cuda import quick, recipes
-from girih.runtime.cuda.lines import LineCopy
-from girih.runtime.cuda.variant import SmallerTiles, parts_of_work_groups
+from girih.runtime.cuda import variant as variants
+from girih.runtime.cuda.copies.lines import LineCopy
+from girih.runtime.cuda.variant import LaunchDepth, SmallerTiles, parts_of_work_groups, shares_of_launch
 from girih.tile.amounts import Amount, number
 from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
@@ -505,3 +506,107 @@ def test_a_small_product_has_small_tiles(fake: FakeDriver, odd: bool, tmp_path: 
     c[...] = 0
     again(a, b, c)
     assert c.any() and fake.launches[1][0] == (8, 1, 1)
+
+
+# --- parts of the depth ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ((4096, 4096, 4096), ((1, 1), 1)), ((1024, 1024, 1024), ((2, 2), 1)), ((512, 512, 4096), ((2, 4), 1)),
+        ((83, 102, 3278), ((2, 4), 1)), ((4096, 64, 14336), ((2, 4), 2)), ((64, 64, 65536), ((2, 4), 16)),
+        ((128, 2048, 16384), ((2, 2), 4)), ((256, 256, 12288), ((2, 4), 8)),
+    ],
+)  # fmt: skip
+def test_how_a_launch_shares_out_the_depth(sizes: tuple[int, int, int], expected: tuple[tuple[int, int], int]) -> None:
+    """Deep products with few tiles, one of which has to go a long way; what is short stays whole."""
+    function, tile = girih.parse(COPY_TILES).functions[0], (128, 256)
+
+    def groups(tile: tuple[int, int]) -> int:
+        return -(-sizes[0] // tile[0]) * -(-sizes[1] // tile[1])
+
+    smaller = [SmallerTiles(function, (x, y), (128 // x, 256 // y)) for x, y in PARTS]
+    known = [(one, groups(one.tile)) for one in smaller]
+    parts = parts_of_work_groups(groups(tile), tile, known, 132, gathered=False)
+    depth = LaunchDepth.of(DeepProduct(number(0), 128, *tile, 2), -(-sizes[2] // 64))
+    listed = {one.parts: (count, one.tile) for one, count in known}
+    assert shares_of_launch(groups(tile), listed, parts, depth, 132) == expected
+
+
+@pytest.fixture
+def sharing(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU with many multiprocessors, on which parts of the depth cost nothing."""
+    monkeypatch.setattr(nvptx, "compile_kernel", compile_kernel)
+    monkeypatch.setattr(variants, "_UNITED", 0.0)
+    monkeypatch.setattr(variants, "_BYTES_IN_MICROSECOND", 1e9)
+    fake.gpus[0].multiprocessors = 132
+
+
+def deep_product(repository: Path, columns: int = 64) -> tuple[Any, tuple[Any, Any, Any], Any]:
+    """A product whose depth is shared out in two parts, its matrices, and what it is."""
+    launch = girih.load(repository / "girih/kernels/gpu/gemm.tl", "cuda:sm_90a", GEMM)["gemm"]
+    source = np.random.default_rng(1)
+    bf16 = ml_dtypes.bfloat16
+    a, b = (np.asfortranarray(source.integers(-3, 4, one).astype(bf16)) for one in ((64, 512), (512, columns)))
+    c = np.zeros((64, columns), np.float32, order="F")
+    return launch, (a, b, c), a.astype(np.float32) @ b.astype(np.float32)
+
+
+@pytest.mark.parametrize(("columns", "copies"), [(64, 0), (63, 0)])
+def test_a_deep_product_is_shared_out(
+    fake: FakeDriver, sharing: None, repository: Path, columns: int, copies: int
+) -> None:
+    """As a kernel of a user's text is: on arrays of the host, one launch after the other."""
+    launch, (a, b, c), expected = deep_product(repository, columns)
+    for _ in range(2):
+        c[...] = 0
+        launch(1.0, a, b, 0.0, c)
+        assert np.array_equal(c, expected)
+    assert [grid for grid, *_ in fake.launches] == [(2, 1, 1)] * 2
+    assert fake.calls.count("cuMemcpy2DAsync") == copies and fake.calls.count("cuMemsetD8Async") == 1
+
+
+def test_a_graph_has_sums_of_its_own(fake: FakeDriver, sharing: None, torch: Any, repository: Path) -> None:
+    """A stream has memory for its launches, by Python and by machine code; what is captured takes its own."""
+    launch, (a, b, c), expected = deep_product(repository)
+    first, second, out = (on_device(fake, one) for one in (a, b, c))
+    first.dtype = second.dtype = TorchType("bfloat16")  # type: ignore[assignment]
+    stream = torch.chosen.stream
+    for _ in range(5):
+        launch(2.0, first, second, 0.0, out)
+        launch.synchronize()
+        assert np.array_equal(content(out), 2 * expected)
+        out.dtype = TorchType("float32")  # type: ignore[assignment]
+    known = fake.calls.count("cuTensorMapReplaceAddress")
+    assert known and fake.calls.count("cuMemAllocFromPoolAsync") == 0
+    fake.begin_capture(stream)
+    launch(1.0, first, second, 0.0, out)
+    replay = fake.end_capture(stream)
+    assert fake.calls.count("cuMemAllocFromPoolAsync") == fake.calls.count("cuMemFreeAsync") == 1
+    for factor in (2, 3):
+        other = (a * factor).astype(a.dtype).tobytes("F")
+        ctypes.memmove(first.address, other, len(other))
+        replay()
+        launch(1.0, first, second, 1.0, out)
+        fake.cuStreamSynchronize(stream)
+        assert np.array_equal(content(out), 2 * factor * expected)
+        out.dtype = TorchType("float32")  # type: ignore[assignment]
+    # A larger grid has more sums than there is memory for, as far as a plan knows.
+    by_python = fake.calls.count(ENCODE)
+    launch[3, 1](1.0, first, second, 0.0, out)
+    fake.cuStreamSynchronize(stream)
+    assert np.array_equal(content(out), 3 * expected) and fake.launches[-1][0] == (6, 1, 1)
+    assert fake.calls.count(ENCODE) == by_python + 3
+
+
+def test_without_memory_for_sums_the_depth_stays_whole(
+    fake: FakeDriver, sharing: None, torch: Any, repository: Path
+) -> None:
+    launch, (a, b, c), expected = deep_product(repository)
+    first, second, out = (on_device(fake, one) for one in (a, b, c))
+    first.dtype = second.dtype = TorchType("bfloat16")  # type: ignore[assignment]
+    fake.failing["cuMemAlloc"] = fake.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+    launch(1.0, first, second, 0.0, out)
+    launch.synchronize()
+    assert np.array_equal(content(out), expected) and fake.launches[-1][0] == (1, 1, 1) and fake.maps

@@ -896,7 +896,9 @@ row:
   store i64 %count, ptr %out
   store i64 1, ptr %out_y
   store i64 1, ptr %out_z
-  %counted = icmp ule i64 %all, ${MOST_X}
+  %most_all_at = getelementptr i8, ptr %plan, i64 ${P_MOST_ALL}
+  %most_all = load i64, ptr %most_all_at
+  %counted = icmp ule i64 %all, %most_all
   ret i1 %counted
 }
 
@@ -938,9 +940,21 @@ ready:
   %y_at = getelementptr i64, ptr %ctas, i64 1
   %z_at = getelementptr i64, ptr %ctas, i64 2
   %has_grid = call i1 @ctas(ptr %plan, ptr %slots, ptr %ctas)
-  br i1 %has_grid, label %start, label %bad
+  br i1 %has_grid, label %ask_capture, label %bad
 bad:
   ret i1 false
+ask_capture:
+  %capturing_at = getelementptr i8, ptr %plan, i64 ${P_IS_CAPTURING}
+  %capturing = load ptr, ptr %capturing_at
+  %must_not = icmp ne ptr %capturing, null
+  br i1 %must_not, label %look_at_stream, label %start
+look_at_stream:
+  %status_out = alloca i32
+  %told = call i32 %capturing(ptr %stream, ptr %status_out)
+  %status = load i32, ptr %status_out
+  %either = or i32 %told, %status
+  %free = icmp eq i32 %either, 0
+  br i1 %free, label %start, label %bad
 start:
   %x = load i32, ptr %ctas
   %y = load i32, ptr %y_at

@@ -23,6 +23,7 @@ from tests.back.nvptx.ptx_machine.special import WARP
 from tests.back.nvptx.ptx_machine.types import Array
 
 if TYPE_CHECKING:
+    from tests.back.nvptx.ptx_machine.instructions.barriers import Vote
     from tests.back.nvptx.ptx_machine.matrix.in_flight import InFlight
     from tests.back.nvptx.ptx_machine.memory import Memory
     from tests.back.nvptx.ptx_machine.module import Launch
@@ -77,6 +78,8 @@ class Cta:
     """How many threads came to a barrier, by its number, without waiting there."""
     brought: dict[int, Snapshot] = field(default_factory=dict)
     """What those knew."""
+    votes: dict[int, Vote] = field(default_factory=dict)
+    """What threads said that wait at a barrier, by its number."""
 
     def __post_init__(self) -> None:
         self.live = np.ones(self.threads, bool)

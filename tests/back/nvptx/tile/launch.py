@@ -14,7 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 from girih.addressing import BoundTensorMap, TensorMap
 from girih.addressing.tensor_map.bound import tensor_bytes
 from girih.back.llvm.lower.launch.record import RECORD_BYTES
-from girih.back.llvm.nvptx.machine.kernel import MAP_BYTES, PtxKernel
+from girih.back.llvm.nvptx.machine.kernel import COUNTER_BYTES, MAP_BYTES, PtxKernel
 from girih.ir.core import Function
 from girih.tile.form import MapRecipe
 from tests.back.harness import Array, Failed, packed_arguments
@@ -59,6 +59,13 @@ class TileMachineKernel:
         record = np.zeros(RECORD_BYTES // 8, np.int64)
         keep: list[Any] = [record]
         slots = packed_arguments(self.function, grid, arguments, record, keep)
+        total = prod(grid) * self.kernel.of_each
+        deep, sums = self.kernel.deep, np.zeros(0, np.uint8)
+        if deep is not None and deep.parts > 1:
+            # Only counters are zero: the rest is what a launch before left.
+            sums = np.full(deep.needed(prod(grid) * prod(self.kernel.parts)) or 0, 0xA5, np.uint8)
+            sums[:COUNTER_BYTES] = 0
+            slots = np.append(slots, np.array([sums.ctypes.data], slots.dtype))
         given = np.zeros(self.kernel.parameter_bytes, np.uint8)
         given[: slots.nbytes] = slots.view(np.uint8)
         maps: dict[bytes, BoundTensorMap] = {}
@@ -67,7 +74,6 @@ class TileMachineKernel:
             given[place.offset :][:MAP_BYTES] = stands_for
             maps[stands_for.tobytes()] = encoded(place.recipe, arguments)
         parameters = np.concatenate([given, slots[list(self.kernel.pointers)].view(np.uint8)])
-        total = prod(grid) * prod(self.kernel.parts)
         ctas = (min(total, self.multiprocessors), 1, 1) if self.kernel.persistent else grid
         done = self.module.launch(
             self.kernel.entry,
@@ -75,7 +81,7 @@ class TileMachineKernel:
             self.kernel.threads,
             parameters,
             self.kernel.shared_bytes,
-            [record, *map(whole_words, keep[1:])],
+            [record, *map(whole_words, [*keep[1:], *([sums] if sums.size else [])])],
             maps=maps,
             **options,
         )
@@ -84,6 +90,7 @@ class TileMachineKernel:
             count = site.index_count + site.shape_count
             raise Failed(site.code, site.argument, [int(v) for v in record[4 : 4 + count]], site.message)
         assert not done.undefined
+        assert not sums[:COUNTER_BYTES].any(), "the next launch finds counters at zero"
         return done
 
 

@@ -19,7 +19,7 @@ from tests.back.nvptx.tile.launch import TileMachineKernel
 from tests.cases import every_case
 from tests.cases import long as more
 from tests.tile.generate import program
-from tests.tile.programs import function_of, product
+from tests.tile.programs import PERMITTED, function_of, product
 from tests.tile.test_generated import ended
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -93,6 +93,34 @@ def test_work_groups_in_parts(parts: tuple[int, int], *, maps: bool) -> None:
     grid = -(-136 // (64 * parts[0])), -(-136 // (64 * parts[1])), 1
     TileMachineKernel(function, made)(grid, a, b, c)
     np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+
+
+@pytest.mark.parametrize(("parts", "rows", "maps"), [(3, 64, True), (2, 128, True), (4, 64, False)])
+def test_parts_of_the_depth(parts: int, rows: int, *, maps: bool) -> None:
+    """Each CTA leaves its sums, whoever comes last adds up all; counters are zero again."""
+    a, b, c = matrix(136, 200, 1), matrix(200, 72, 2), matrix(136, 72, 3)
+    function = function_of(product(rows=rows, columns=64).replace("subgroup_size=32", PERMITTED))
+    made = emitted(tile_kernel(function, maps=maps, parts=parts), checks=True)
+    done = TileMachineKernel(function, made, multiprocessors=3)((-(-136 // rows), 2, 1), a, b, c)
+    np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+    assert {"atom.acq_rel.gpu.global.inc.u32", "bar.red.or.pred"} <= done.executed.keys()
+
+
+def test_parts_of_what_is_added_to() -> None:
+    a, b, c = matrix(72, 136, 1), matrix(136, 72, 2), matrix(72, 72, 3)
+    before, text = c.astype(np.float32), added(columns=64).replace("subgroup_size=32", PERMITTED)
+    function = function_of(text)
+    made = emitted(tile_kernel(function, parts=2), checks=True)
+    TileMachineKernel(function, made)((1, 2, 1), np.float32(2), np.float32(0.5), a, b, c, seed=5)
+    product_ = a.astype(np.float32) @ b.astype(np.float32)
+    np.testing.assert_array_equal(c, (2 * product_ + np.float32(0.5) * before).astype(BF16))
+
+
+def test_parts_of_whole_numbers_need_no_permission() -> None:
+    a, b, c = (matrix(n, m, seed, np.dtype(np.int8)) for seed, (n, m) in enumerate(((272, 72), (272, 72), (72, 72))))
+    function = function_of(of_bytes(columns=64))
+    TileMachineKernel(function, emitted(tile_kernel(function, parts=3), checks=False))((1, 2, 1), a, b, c)
+    np.testing.assert_array_equal(c, (a.T.astype(np.int32) @ b.astype(np.int32)).astype(np.int8))
 
 
 def inside(array: Array, first: int, strides: tuple[int, int]) -> Array:

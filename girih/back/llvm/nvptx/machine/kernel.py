@@ -29,7 +29,7 @@ class CudaVariant:
     below 2^31, and the kernel is that program; it is `narrow` and `disjoint`, too. Without the `engine` it has no maps,
     and gathers all tiles. `sent`: those maps are legal through which results leave; otherwise its consumers store them.
     `parts`: so many work-groups along x and y of a kernel with smaller tiles do what one of the launch's grid is asked
-    for.
+    for. `depth_parts`: so many CTAs share out the depth of the products of each of those.
     """
 
     narrow: bool = True
@@ -38,6 +38,7 @@ class CudaVariant:
     tile: bool = False
     sent: bool = True
     parts: tuple[int, int] = (1, 1)
+    depth_parts: int = 1
 
     @property
     def linear(self) -> bool:
@@ -111,6 +112,43 @@ class RecipePlace:
         return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, *flags))
 
 
+COUNTER_BYTES = 4096
+"""The bytes of counters in front of the sums of parts of the depth, which are zero before a launch and behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeepProduct:
+    """A loop over the depth of a tile program that may be gone through in parts, and how many there are here.
+
+    It has so many `iterations`, with factors of `bytes` along the depth each, and adds to `rows` x `columns` numbers of
+    four bytes, which `consumers` groups of threads have. With more than one part, the slot behind those of the
+    parameters has the address of memory for `needed` bytes.
+    """
+
+    iterations: Amount
+    bytes: int
+    rows: int
+    columns: int
+    consumers: int
+    parts: int = 1
+
+    def needed(self, groups: int) -> int | None:
+        """The bytes of counters and sums for so many work-groups; None where they have too few counters."""
+        if 4 * groups * self.consumers > COUNTER_BYTES:
+            return None
+        return COUNTER_BYTES + 4 * self.rows * self.columns * self.parts * groups
+
+    def plain(self) -> list[Any]:
+        """The product as lists that JSON can write."""
+        return [self.iterations.plain(), self.bytes, self.rows, self.columns, self.consumers, self.parts]
+
+    @staticmethod
+    def of_plain(plain: Sequence[Any]) -> DeepProduct:
+        """What `plain` wrote. Raises `TypeError` or `ValueError` for other lists."""
+        iterations, *numbers = plain
+        return DeepProduct(Amount.of_plain(iterations), *numbers)
+
+
 @dataclass(frozen=True, slots=True)
 class PtxKernel:
     """A kernel in PTX, before it is assembled.
@@ -126,7 +164,8 @@ class PtxKernel:
 
     `recipes` are the maps of a tile program, which the host makes at a launch. Its CTAs are all along x, one for each
     work-group, and go through them `in_order`; if it is `persistent`, they are no more than the multiprocessors.
-    Each work-group of the launch's grid is `parts` of them along x and y (`CudaVariant.parts`).
+    Each work-group of the launch's grid is `parts` of them along x and y (`CudaVariant.parts`). `deep` is what says
+    into how many parts of the depth each of those may be shared out, or is.
     """
 
     name: str
@@ -146,6 +185,7 @@ class PtxKernel:
     in_order: bool = False
     again: tuple[int, ...] = ()
     parts: tuple[int, int] = (1, 1)
+    deep: DeepProduct | None = None
     remarks: tuple[Diagnostic, ...] = ()
 
     @property
@@ -158,8 +198,18 @@ class PtxKernel:
         x, y, z = grid
         if not self.is_tile_program:
             return -(-x // self.packed), y, z
-        groups = x * y * z * prod(self.parts)
+        groups = x * y * z * self.of_each
         return min(groups, multiprocessors) if self.persistent else groups, 1, 1
+
+    @property
+    def of_each(self) -> int:
+        """What CTAs execute for each work-group of a launch's grid: its parts, and the parts of their depth."""
+        return prod(self.parts) * self.depth_parts
+
+    @property
+    def depth_parts(self) -> int:
+        """How many CTAs share out the depth of a work-group."""
+        return 1 if self.deep is None else self.deep.parts
 
     @property
     def all_parameter_bytes(self) -> int:
@@ -172,6 +222,7 @@ class PtxKernel:
         held["maps"] = [(one.parameter, one.offset, one.encoded) for one in self.maps]
         held["sites"] = [site.plain() for site in self.sites]
         held["recipes"] = [one.plain() for one in self.recipes]
+        held["deep"] = None if self.deep is None else self.deep.plain()
         return json.dumps(held, separators=(",", ":")).encode()
 
     @staticmethod
@@ -183,6 +234,7 @@ class PtxKernel:
             plain |= {"again": tuple(held["again"]), "parts": tuple(held["parts"])}
             plain["maps"] = tuple(MapPlace(*one) for one in held["maps"])
             plain["recipes"] = tuple(map(RecipePlace.of_plain, held["recipes"]))
+            plain["deep"] = None if held["deep"] is None else DeepProduct.of_plain(held["deep"])
             return PtxKernel(sites=tuple(map(Site.of_plain, held["sites"])), **plain)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"these bytes hold no kernel in PTX: {error}") from None

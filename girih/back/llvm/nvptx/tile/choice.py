@@ -13,6 +13,7 @@ from girih.ops.tile.control import For
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.tile.budget import MOST_SHARED_BYTES
 from girih.tile.form import Choose, Compute, LoopAdvice, Repeat, Steps, Supply, TileKernel, walk
+from girih.tile.products import depth_loop
 from girih.tile.program import NoTileProgram, has_matrices
 from girih.tile.program import walk as walk_ops
 from girih.tile.recognise import tile_kernel
@@ -31,7 +32,7 @@ def chosen_tile_kernel(
     if not any(isinstance(op, CooperativeMatrixMulAdd) for op in function.walk()):
         return None  # Matrices without products are flat, or the remark `cuda.matrix` says why they are not.
     try:
-        kernel = tile_kernel(function, checks=checks, maps=variant.engine, sent=variant.sent)
+        kernel = tile_kernel(function, checks=checks, maps=variant.engine, sent=variant.sent, parts=variant.depth_parts)
     except NoTileProgram as reason:
         remarks.note(words.no_tile_program(reason.reason, reason.hint), reason.span)
         for stages in _stages_of_loops(function.walk()):
@@ -113,6 +114,15 @@ def _not_followed(kernel: TileKernel) -> Iterator[tuple[str, str, str]]:
         yield f"cluster={list(cluster)}", "each loads for itself", "work-groups do not share what they load"
 
 
+def _of_depth(kernel: TileKernel) -> str:
+    """Whether the depth may be shared out, and why not, in words."""
+    try:
+        depth_loop(kernel)
+    except NoTileProgram as reason:
+        return f"the depth stays whole: {reason.reason}" + (f"; {reason.hint}" if reason.hint else "")
+    return "work-groups of the machine share out the depth where a launch has few work-groups"
+
+
 def _described(kernel: TileKernel) -> str:
     """What a tile kernel consists of, in words."""
     consumers = kernel.consumers.warpgroups
@@ -120,5 +130,9 @@ def _described(kernel: TileKernel) -> str:
     for ring in kernel.rings:
         tiles = " and ".join(f"{tile.component} {tile.lines}x{tile.span}" for tile in ring.tiles)
         parts.append(f"{ring.slots} slots of {-(-ring.slot_bytes // _KIB)} KiB for {tiles}")
+    if kernel.parts is None:
+        parts.append(_of_depth(kernel))
+    else:
+        parts.append(f"{kernel.parts.count} work-groups of the machine share out the depth")
     names = dict.fromkeys(f"%{kernel.function.parameters[one.parameter].name}" for one in kernel.maps)
     return "; ".join([*parts, f"maps of {', '.join(names)}" if names else "no maps"])

@@ -39,6 +39,8 @@ class TileCode(CudaCode):
     """Where a thread's components are, in the code of consumers."""
     asked: bool
     """Whether checks are asked for; `checks` says whether they are written here."""
+    sums: Val | None = None
+    """The address of memory for sums of parts of the depth."""
     words: dict[str, tuple[Sequence[Val], int]] = field(default_factory=dict)
     """The words that were read of a private copy, by the text of a pointer into it, and the byte that it points to."""
 

@@ -7,14 +7,17 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 
 from girih.back.llvm.emit.text import Val
+from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.tile import components, memory
 from girih.back.llvm.nvptx.tile.components import HeldMatrix, RegisterRule
 from girih.back.llvm.nvptx.tile.flow import sources_of
 from girih.back.llvm.nvptx.tile.matrices import DeferredRegisters
+from girih.back.llvm.nvptx.tile.parts import SumsOfParts
 from girih.back.llvm.nvptx.tile.products import PlacedFactor, ProductCode
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
 from girih.back.llvm.nvptx.tile.role import TileRole
 from girih.back.llvm.nvptx.tile.staging import StagedPart, lane_and_warp
+from girih.ir.types import BOOL
 from girih.lazy_dataclass import dataclass
 from girih.tile.form import (
     Assign,
@@ -27,6 +30,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Offer,
     PassTurn,
     Reclaim,
     Send,
@@ -37,6 +41,7 @@ from girih.tile.form import (
     TileFactor,
     TileProduct,
     TileStep,
+    Unite,
     walk,
 )
 
@@ -126,6 +131,10 @@ class Consumer(TileRole):
                 self._settle(pending)
             case Reclaim() | Stage() | Send():
                 self._store_step(step)
+            case Offer(sums, last):
+                self.code.set(last, uniform(BOOL, self._parts(sums).offered(self._own_barrier())))
+            case Unite(sums):
+                self._unite(sums)
             case TakeTurn() if self._has_turns:
                 self.ptx.meet(self._turn(self.code.consumer), 2 * WARPGROUP)
             case PassTurn() if self._has_turns:
@@ -199,6 +208,16 @@ class Consumer(TileRole):
         for name in through:
             kept = self.registers[name]
             self.registers[name] = tuple(next(found) if value.text[0] == "%" else value for value in kept)
+
+    # --- parts of the depth ----------------------------------------------------------------
+
+    def _parts(self, sums: Sequence[str]) -> SumsOfParts:
+        return SumsOfParts(self.code, [value for name in sums for value in self.registers[name]], self.count)
+
+    def _unite(self, sums: Sequence[str]) -> None:
+        found = iter(self._parts(sums).united())
+        for name in sums:
+            self.registers[name] = tuple(next(found) for _ in self.registers[name])
 
     # --- matrices ------------------------------------------------------------------------
 

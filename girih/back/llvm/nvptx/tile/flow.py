@@ -24,6 +24,7 @@ from girih.tile.form import (
     Settle,
     Steps,
     TileStep,
+    Unite,
     walk,
 )
 
@@ -128,6 +129,8 @@ def _writes(step: TileStep) -> frozenset[str]:
             return frozenset((result,))
         case Issue(products=products):
             return frozenset(product.sums for product in products)
+        case Unite(sums):
+            return frozenset(sums)
         case _:
             return frozenset()
 

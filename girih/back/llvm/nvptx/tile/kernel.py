@@ -15,10 +15,11 @@ from girih.back.llvm.lower.code import ExecutionPlace, KernelGeometry
 from girih.back.llvm.lower.launch.parameters import bind_parameters, slot
 from girih.back.llvm.lower.launch.slots import RECORD_SLOT
 from girih.back.llvm.lower.lowerings import Lowerings
+from girih.back.llvm.numbers.values import uniform
 from girih.back.llvm.nvptx.machine.architecture import NvidiaArchitecture
 from girih.back.llvm.nvptx.machine.changing import changing_parameters
 from girih.back.llvm.nvptx.machine.code import WARP
-from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, PtxKernel, RecipePlace
+from girih.back.llvm.nvptx.machine.kernel import MAP_ALIGNMENT, MAP_BYTES, DeepProduct, PtxKernel, RecipePlace
 from girih.back.llvm.nvptx.machine.names import entry_name
 from girih.back.llvm.nvptx.machine.pointers import declared_pointer, pointer_slots, take_pointers
 from girih.back.llvm.nvptx.machine.writer import NvptxWriter
@@ -31,9 +32,13 @@ from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, TilePtx, word
 from girih.back.llvm.nvptx.tile.role import RingPlace, TileRole
 from girih.facts.remarks import Remarks
 from girih.ir.core import Function, Op
+from girih.ir.types import INDEX
 from girih.ops.tile.control import Parallel
+from girih.tile import amounts
 from girih.tile.budget import layout_of
-from girih.tile.form import Await, Ring, Supply, TileKernel, WorkOrder, walk
+from girih.tile.form import Await, Issue, Offer, Ring, Supply, TileKernel, WorkOrder, walk
+from girih.tile.products import depth_loop, iterations_of
+from girih.tile.program import NoTileProgram
 
 _REGISTERS = 64 * 1024
 """The registers of a multiprocessor (CUDA programming guide, "Technical Specifications per Compute Capability")."""
@@ -72,6 +77,8 @@ def lower_tile(
     code.grid = w.mul(code.grid[0], integer(parts[0])), w.mul(code.grid[1], integer(parts[1])), code.grid[2]
     slots = bind_parameters(code, arguments, narrow=True)
     take_pointers(code, pointers.values(), changing)
+    if kernel.parts is not None:
+        code.sums, slots = slot(w, arguments, slots, "ptr"), slots + 1
     recipes = _recipes(kernel, slots)
     code.maps.update({one.recipe.name: w.at(arguments, one.offset) for one in recipes})
     module.globals["girih_local"] = "@girih_local = external addrspace(3) global [0 x i8], align 1024"
@@ -95,6 +102,7 @@ def lower_tile(
         persistent=kernel.order.persistent,
         in_order=True,
         parts=parts,
+        deep=_deep(kernel),
         remarks=remarks.diagnostics(),
     )
     return made, str(module).replace(_LENGTH, str(bytes), 1)
@@ -137,6 +145,28 @@ def _code(
         maps={},
         own=ComponentsPlace(nothing, nothing, nothing),
     )
+
+
+def _deep(kernel: TileKernel) -> DeepProduct | None:
+    """What a launch must know to share out the depth, or does know; None where the depth is not to be shared out."""
+    if kernel.parts is not None:
+        names = next(step.sums for step in kernel.consumers.body if isinstance(step, Offer))
+        iterations, parts = amounts.number(0), kernel.parts.count
+    else:
+        try:
+            names, found = depth_loop(kernel).sums, iterations_of(kernel)
+        except NoTileProgram:
+            return None
+        if found is None:
+            return None
+        iterations, parts = found, 1
+    sums = [kernel.held(name) for name in names]
+    factor = next(product.right for step in walk(kernel.consumers.body) if isinstance(step, Issue)
+                  for product in step.products)  # fmt: skip
+    tile = kernel.ring(factor.ring).tile(factor.tile)
+    bytes = tile.bytes // sums[0].columns
+    rows = sum(one.rows for one in sums)
+    return DeepProduct(iterations, bytes, rows, sums[0].columns, kernel.consumers.warpgroups, parts)
 
 
 def _recipes(kernel: TileKernel, slots: int) -> tuple[RecipePlace, ...]:
@@ -238,12 +268,19 @@ def _each_work_group(role: TileRole, kernel: TileKernel, kind: type[Supply] | ty
     first = w.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32")
     sizes = [w.convert("trunc", size, "i32") for size in code.grid]
 
+    parts = kernel.parts
+
     def go(number: Val, values: Sequence[Val]) -> list[Val]:
         rest = iter(values)
         role.rings = {name: RingPlace(next(rest), next(rest), word(0)) for name in names}
         role.known = known
         role.registers = {}
-        code.group = _place_of(code, kernel.order, number, sizes)
+        role.count, work_group = number, number
+        if parts is not None:
+            work_group = w.binary("udiv", number, word(parts.count))
+            part = w.sub(number, w.mul(work_group, word(parts.count)))
+            code.set(parts.number, uniform(INDEX, w.convert("zext", part, "i64")))
+        code.group = _place_of(code, kernel.order, work_group, sizes)
         role.steps(body)
         return [value for place in role.rings.values() for value in (place.slot, place.parity)]
 
@@ -254,6 +291,7 @@ def _each_work_group(role: TileRole, kernel: TileKernel, kind: type[Supply] | ty
         go(first, begin)
         return
     count = w.mul(w.mul(sizes[0], sizes[1]), sizes[2])
+    count = count if parts is None else w.mul(count, word(parts.count))
     step = w.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", "i32")
 
     def inside(values: tuple[Val, ...]) -> Val:

@@ -92,6 +92,34 @@ class TilePtx:
         """Arrive at a named barrier without waiting ("bar")."""
         self.line(f"bar.arrive $0, {threads};", "r", number)
 
+    # --- parts of the depth --------------------------------------------------------------
+
+    def store_global(self, place: Val, words: Sequence[Val]) -> None:
+        """Store four words in global memory, at a multiple of 16 bytes ("st")."""
+        self.line("st.global.v4.b32 [$0], {$1, $2, $3, $4};", "l,r,r,r,r", place, *words, alone=True)
+
+    def load_global(self, place: Val) -> list[Val]:
+        """Four words of global memory that other CTAs wrote, at a multiple of 16 bytes ("ld")."""
+        return self.results("ld.global.v4.b32 {$0, $1, $2, $3}, [$4];", ["i32"] * 4, [*["=r"] * 4, "l"], [place])
+
+    def fence_device(self) -> None:
+        """Order what was read and written before, in memory of the device, before what follows ("fence.acq_rel")."""
+        self.line("fence.acq_rel.gpu;", alone=True)
+
+    def count_around(self, place: Val, most: int) -> Val:
+        """The number at an address, which becomes one more, or zero behind the most ("atom.inc")."""
+        text = f"atom.acq_rel.gpu.global.inc.u32 $0, [$1], {most};"
+        return self.w.effect("i32", f'call i32 asm sideeffect "{text}", "=r,l,~{{memory}}"({place}){_ALONE}')
+
+    def any_of(self, number: Val, threads: int, one: Val) -> Val:
+        """Whether a number is not zero for any of so many threads, which wait for each other ("bar.red")."""
+        text = (
+            "{ .reg .pred mine, any; setp.ne.b32 mine, $2, 0; "
+            f"bar.red.or.pred any, $1, {threads}, mine; selp.b32 $0, 1, 0, any; }}"
+        )
+        (found,) = self.results(text, ["i32"], ["=r", "r", "r"], [number, one])
+        return self.w.compare("ne", found, word(0))
+
     # --- the copy engine -----------------------------------------------------------------
 
     def prefetch_map(self, map: Val) -> None:

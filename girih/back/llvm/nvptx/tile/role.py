@@ -46,6 +46,8 @@ class TileRole:
     last: bool = False
     """Whether nothing comes behind the steps that are written next."""
     known: Known = field(default_factory=Known)
+    count: Val = word(0)
+    """The number of what the CTA executes, in the order of all: a part of a work-group's depth, an i32."""
 
     @property
     def ptx(self) -> TilePtx:

@@ -6,6 +6,7 @@ instruction, as `.aligned` asks.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,21 @@ _NAMED = 16
 
 
 def barrier(draft: Draft) -> Step:
-    """bar.sync, bar.arrive, barrier.sync and barrier.arrive."""
+    """bar.sync, bar.arrive and bar.red of predicates, and the same of barrier."""
     aligned = draft.name == "bar"
     if draft.taken("warp"):
         return _warp_barrier(draft)
     if draft.taken("cluster"):
         return _cluster(draft)
     draft.taken("cta")
-    what = draft.expected("sync", "arrive")
+    what = draft.expected("sync", "arrive", "red")
+    mode = draft.expected("or", "and") if what == "red" else ""
     aligned = bool(draft.taken("aligned")) or aligned
     type = TYPES["u32"]
+    slot = draft.result(draft.type("pred")) if mode else -1
     number = draft.value(type)
-    count = draft.value(type) if draft.left else None
+    count = draft.value(type) if draft.left > bool(mode) else None
+    says = draft.predicate() if mode else None
     nobody = np.zeros(1, np.uint32)
     if what == "arrive" and count is None:
         raise draft.unknown("a count of threads is missing")
@@ -57,6 +61,11 @@ def barrier(draft: Draft) -> Step:
             group.at += 1
         else:
             group.waits, group.words = waits, partial(_come, cta, wanted)
+            if says is not None:
+                yes = np.broadcast_to(says(cta.registers), (cta.threads,))
+                vote = cta.votes.setdefault(wanted, Vote(mode, slot, [], []))
+                vote.voters.extend(group.mask.index.tolist())
+                vote.yes.extend(yes[group.mask.index].tolist())
         release(cta)
         return False
 
@@ -73,6 +82,28 @@ def _apart(cta: Cta, group: Group, numbers: Array, counts: Array) -> None:
     if np.isin(np.flatnonzero(same) // WARP, np.flatnonzero(other) // WARP).any():
         raise Fault("threads of one warp name different barriers, or different counts, at the same instruction")
     cta.parted(group, other, group.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What threads said that wait at a barrier: how it is combined, and the register of predicates that it goes to."""
+
+    mode: str
+    slot: int
+    voters: list[int]
+    yes: list[bool]
+
+
+def _tell(cta: Cta, vote: Vote | None, groups: list[Group]) -> None:
+    """Tell the threads that were waiting what all said, where they were asked. Raises `Fault` if only some were."""
+    if vote is None:
+        return
+    threads = np.flatnonzero(np.logical_or.reduce([one.mask.on for one in groups]))
+    if sorted(vote.voters) != threads.tolist():
+        raise Fault("some threads come to a barrier that combines predicates, and some to one that does not")
+    found = cta.full(vote.slot).copy()
+    found[threads] = any(vote.yes) if vote.mode == "or" else all(vote.yes)
+    cta.registers[vote.slot] = found
 
 
 def _come(cta: Cta, number: int) -> str:
@@ -101,6 +132,7 @@ def release(cta: Cta) -> bool:
             threads = np.flatnonzero(np.logical_or.reduce([one.mask.on for one in groups]))
             cta.clocks.meet(threads)
             cta.clocks.acquire(threads, cta.brought.pop(int(number), Snapshot()))
+        _tell(cta, cta.votes.pop(int(number), None), groups)
         for one in groups:
             one.waits, one.words = "", None
             one.at += 1

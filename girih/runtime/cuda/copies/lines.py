@@ -78,7 +78,7 @@ def copied_lines(device: int, stream: Any, sources: Mapping[CopyOf, int]) -> Ite
     try:
         try:
             for key in sources:
-                taken[key] = int(call("cuMemAllocFromPoolAsync", key[1].bytes, _pool(device), stream))
+                taken[key] = int(call("cuMemAllocFromPoolAsync", key[1].bytes, pool_of(device), stream))
         except CudaFault as fault:
             if fault.error in ("CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_NOT_SUPPORTED"):
                 raise NoRoomError(str(fault)) from None
@@ -96,7 +96,7 @@ _POOLS: dict[tuple[int, int], Any] = {}
 """The pools by process and device."""
 
 
-def _pool(device: int) -> Any:
+def pool_of(device: int) -> Any:
     """The pool of a device. Raises `CudaFault`."""
     key = (os.getpid(), device)
     with _LOCK:
