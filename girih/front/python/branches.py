@@ -8,8 +8,8 @@ from collections.abc import Callable
 from girih.front.python.calls import Calls
 from girih.front.python.codes import PythonFault
 from girih.front.python.emission import described
-from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, Memory, Operand, Part, Runtime, Unset
+from girih.front.python.scopes import RESULT
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Value
 from girih.ir.types import Boolean, Type

@@ -16,11 +16,10 @@ from girih.diagnostics import nearest, plural
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import literal_of, scalar_type
 from girih.front.python.emission import described
-from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime
 from girih.front.python.reading import FunctionNode, FunctionSource, read_function
 from girih.front.python.refusals import MEANINGFUL, refused_callee, shown_signature
-from girih.front.python.scopes import FunctionScope, LocalFunction
+from girih.front.python.scopes import RESULT, FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts, method_hint
 from girih.ir.types import (
     INDEX,

@@ -12,8 +12,8 @@ from girih.front.python.branches import Branches, place_of
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import default_type
 from girih.front.python.emission import described
-from girih.front.python.liveness import assigned
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime, Unset
+from girih.front.python.scopes import assigned
 from girih.ir.core import EMPTY, Dictionary, Entry, RegionKind, Value, is_name
 from girih.ir.hints import LOOP_HINTS
 from girih.ir.types import INDEX, Boolean, CoopMatrix, Number, Type

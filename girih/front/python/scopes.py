@@ -1,14 +1,160 @@
-"""Where names are looked up: the locals of a function while it is translated, then closures, globals and builtins."""
+"""Names: which ones a statement sets, which are read after it, and where each is looked up.
+
+They are the locals of a function while it is translated, then those of closures, globals and builtins. Names that a
+nested function reads count as read everywhere: it may be called at any place behind it.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from girih.front.python.liveness import RESULT, NameLiveness, assigned
 from girih.front.python.operands import Known, Operand, Unset
 from girih.front.python.reading import FunctionNode, FunctionSource
+
+RESULT = "return"
+"""The name under which a function's result is kept; it is no identifier."""
+
+
+def assigned(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that statements set in their own scope, at any depth."""
+    found: set[str] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            continue
+        elif isinstance(node, ast.Return):
+            found.add(RESULT)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {(a.asname or a.name).partition(".")[0] for a in node.names}
+        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+            isinstance(node, ast.MatchAs | ast.MatchStar) and node.name
+        ):
+            found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
+        elif isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
+
+
+def read(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that nodes read, at any depth, nested functions included."""
+    found: set[str] = set()
+    for top in nodes:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                found.add(node.target.id)
+    return frozenset(found)
+
+
+Effect = tuple[frozenset[str], frozenset[str]]
+"""What some statements read before they set it, and what they set on every way."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
+def continues(node: ast.stmt) -> bool:
+    """Whether a `continue` of the loop around a statement stands in it."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, ast.Continue):
+            return True
+        if not isinstance(found, ast.For | ast.While | ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            stack.extend(ast.iter_child_nodes(found))
+    return False
+
+
+class NameLiveness:
+    """The names that are read after each statement of a body, by the statement. Its time is linear in the body."""
+
+    def __init__(self, body: Sequence[ast.stmt]) -> None:
+        self.after: dict[ast.stmt, frozenset[str]] = {}
+        """The names that may be read between the end of a statement and their next setting."""
+        self.before: dict[ast.stmt, frozenset[str]] = {}
+        """The names that may be read in or after a loop's body before they are set, at the begin of an iteration."""
+        nested = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef | ast.Lambda)]
+        self._always = read(nested) | {RESULT}
+        self._every = read(body) | assigned(body)
+        self._effects: dict[ast.stmt, Effect] = {}
+        self._loop_end = NOTHING
+        self._block(body, self._always)
+
+    def _block(self, body: Sequence[ast.stmt], after: frozenset[str]) -> None:
+        """Note what is live after each of some statements, behind which `after` is."""
+        for statement in reversed(body):
+            if isinstance(statement, ast.Continue):
+                after = self._loop_end
+            self.after[statement] = after
+            self._inside(statement, after)
+            reads, sets = self._effect(statement)
+            after = reads | (after - sets) | self._always
+            if continues(statement):
+                after |= self._loop_end
+
+    def _inside(self, statement: ast.stmt, after: frozenset[str]) -> None:
+        match statement:
+            case ast.If(body=body, orelse=orelse):
+                self._block(body, after)
+                self._block(orelse, after)
+            case ast.For(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
+                self._block(orelse, after)
+                test = read([statement.test]) if isinstance(statement, ast.While) else NOTHING
+                targets = assigned([statement.target]) if isinstance(statement, ast.For) else NOTHING
+                at_end = after | self._effect_of(orelse)[0] | test
+                reads, sets = self._effect_of(body)
+                begin = (reads | (at_end - sets)) - targets
+                self.before[statement] = begin
+                outer, self._loop_end = self._loop_end, at_end | begin | self._always
+                self._block(body, self._loop_end)
+                self._loop_end = outer
+            case ast.With(body=body):
+                self._block(body, after)
+
+    def _effect_of(self, body: Sequence[ast.stmt]) -> Effect:
+        reads, sets = NOTHING, NOTHING
+        for statement in reversed(body):
+            first, set_here = self._effect(statement)
+            if continues(statement):
+                # What follows is not set on every way.
+                set_here, sets = NOTHING, NOTHING
+            reads, sets = first | (reads - set_here), sets | set_here
+        return reads, sets
+
+    def _effect(self, statement: ast.stmt) -> Effect:
+        if statement not in self._effects:
+            self._effects[statement] = self._found_effect(statement)
+        return self._effects[statement]
+
+    def _found_effect(self, statement: ast.stmt) -> Effect:
+        match statement:
+            case ast.If(test=test, body=body, orelse=orelse):
+                (first, here), (second, there) = self._effect_of(body), self._effect_of(orelse)
+                return read([test]) | first | second, here & there
+            case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
+                inner = self._effect_of(body)[0] - assigned([target])
+                return read([iterable]) | inner | self._effect_of(orelse)[0], NOTHING
+            case ast.While(test=test, body=body, orelse=orelse):
+                return read([test]) | self._effect_of(body)[0] | self._effect_of(orelse)[0], NOTHING
+            case ast.With(items=items, body=body):
+                sets = assigned(i.optional_vars for i in items if i.optional_vars is not None)
+                reads, set_here = self._effect_of(body)
+                return read(i.context_expr for i in items) | (reads - sets), sets | set_here
+            case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+                return read([statement]), assigned([statement])
+            case ast.Return():
+                return read([statement]), self._every
+            case _:
+                return read([statement]), NOTHING
 
 
 class FunctionScope:

@@ -10,9 +10,9 @@ from girih.front.python.branches import place_of
 from girih.front.python.codes import PythonFault
 from girih.front.python.conversions import element_hint, scalar_type
 from girih.front.python.emission import MOST_DIAGNOSTICS, described
-from girih.front.python.liveness import RESULT, assigned, continues
 from girih.front.python.loops import Loops
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime, Unset
+from girih.front.python.scopes import RESULT, assigned, continues
 from girih.language.types import Array, Block, Group, Matrix, Scalar, Vector
 from girih.language.words import WORD
 from girih.source import Span

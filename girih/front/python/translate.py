@@ -25,10 +25,9 @@ from girih.front.python.facts import (
     TensorMapFacts,
 )
 from girih.front.python.grids import Grid
-from girih.front.python.liveness import RESULT
 from girih.front.python.operands import Known, Memory, Operand, Runtime
 from girih.front.python.reading import FunctionSource, read_function
-from girih.front.python.scopes import FunctionScope
+from girih.front.python.scopes import RESULT, FunctionScope
 from girih.front.python.signature import Declared, declared_parameters
 from girih.front.python.statements import Statements
 from girih.front.python.words import WORDS

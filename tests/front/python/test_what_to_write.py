@@ -239,16 +239,16 @@ def test_defaults_of_functions_are_those_of_their_definition() -> None:
     @girih.kernel
     def kernel(X: gl.Vector[gl.f32]) -> None:
         w = 1.0
-        f, one = (lambda v, w=w: v + w), 1.0
+        fs: Any = ((lambda v, w=w: v + w),)
         w = 5.0
 
         def g(v: Any, *, w: Any = w) -> Any:
             return v + w
 
-        w = 9.0 * one
-        X[0] = f(10.0)
+        w = 9.0
+        X[0] = fs[0](10.0)
         X[1] = g(10.0)
-        X[2] = f(10.0, w)
+        X[2] = fs[0](10.0, w)
         X[3] = g(10.0, w=w)
 
     kernel(X)
