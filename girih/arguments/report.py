@@ -46,6 +46,7 @@ BIND_CODES: dict[str, str] = {
     "bind.map_local": "local memory must hold the box of the tensor map, as bytes or in its shape",
     "bind.map_alignment": "the address of local memory must be known as the swizzle of the tensor map needs it",
     "bind.grid": "a grid has one to three sizes between 0 and 2^31 - 1",
+    "bind.no_grid": "a kernel in Python that asks for the number of its work-group is launched on a grid",
     "bind.grid_division": "the grid of a kernel must not divide by zero for the arguments of a launch",
     "bind.subgroup_size": "there must be a subgroup size that suits all instructions of the kernel",
     "bind.memory": "the launch must find the memory that it needs",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from girih.arguments.brackets import Grid, normalized_grid, shown_grid
 from girih.decorated.definition import DecoratedFunction, Quick, taker
+from girih.decorated.grids import refuse_no_grid
 from girih.decorated.keys import Key
 from girih.decorated.results import Rule, allocated, element_of, shape_of
 from girih.decorated.tracebacks import for_users, without_frames
@@ -197,18 +198,25 @@ class PythonKernel:
                     quick.kernel(*quick.take(arguments))
             except LaunchError:
                 # Keys are coarser than what decides the variant: the arguments are looked at in full.
-                self._chosen(arguments).launch(arguments)
+                self._on_grid(arguments).launch(arguments)
         except GirihError as error:
             raise without_frames(error) from None
 
     def _first_call(self, arguments: Sequence[object], key: Key | None) -> None:
         """Launch the variant for arguments that are looked at in full, and remember it for calls with their key."""
-        chosen = self._chosen(arguments)
+        chosen = self._on_grid(arguments)
         if key is not None:
             if len(self._quick) >= _MOST_KEYS:
                 self._quick.clear()
             self._quick[key] = chosen
         chosen.launch(arguments)
+
+    def _on_grid(self, arguments: Sequence[object]) -> Quick:
+        """What launches the variant for some arguments, on a grid if that is of any effect. Raises `LaunchError`."""
+        chosen = self._chosen(arguments)
+        if self._grid is None and self._definition.options.grid is None:
+            refuse_no_grid(chosen.kernel.ir, self._definition.parameters)
+        return chosen
 
     def _chosen(self, arguments: Sequence[object]) -> Quick:
         """The kernel of the variant for some arguments, with what turns these into its own. Raises `LaunchError`."""
@@ -261,8 +269,9 @@ class PythonKernel:
         """
         from girih.decorated.launches import PythonLaunch
 
-        kernel, values = self._ready(arguments, named)
-        return PythonLaunch(kernel, tuple(values))
+        ordered = self._definition.in_order(arguments, named)
+        chosen = self._on_grid(ordered)
+        return PythonLaunch(chosen.kernel, tuple(ordered if chosen.take is None else chosen.take(ordered)))
 
     @for_users
     def synchronize(self) -> None:

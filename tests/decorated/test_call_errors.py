@@ -230,3 +230,37 @@ def test_wrong_definitions_are_told_without_the_frames_that_found_them() -> None
     assert len(caught.traceback) <= 2
     with pytest.raises(TypeError, match="grid is a lambda of parameters"):
         girih.kernel(grid=3)  # type: ignore[call-overload]
+
+
+@girih.kernel
+def by_groups(X: gl.Vector[gl.f32]) -> None:
+    first = gl.group_id(0) * 2
+    for i in gl.foreach(2):
+        X[first + i] = 1.0
+
+
+@girih.kernel
+def counted(X: gl.Vector[gl.f32], n: gl.constant) -> None:
+    if n > 1:
+        X[0] = gl.f32(gl.num_groups(0))
+
+
+def test_a_kernel_that_asks_for_its_work_group_has_a_grid() -> None:
+    X = np.zeros(4, F)
+    ways: list[Callable[[], object]] = [
+        lambda: by_groups(X), lambda: by_groups.bind(X), lambda: by_groups.on("interpreter")(X), lambda: counted(X, 2),
+    ]  # fmt: skip
+    for way in ways:
+        with pytest.raises(girih.LaunchError, match="nothing says how many work-groups there are") as caught:
+            way()
+        (found,) = caught.value.diagnostics
+        assert found.code == "bind.no_grid"
+        assert found.span.text in ("gl.group_id(0)", "gl.num_groups(0)")
+        assert found.hint is not None and "@girih.kernel(grid=lambda X: gl.cdiv(X.shape[0], 256))" in found.hint
+    assert not X.any()
+    by_groups[2](X)
+    assert X.all()
+    by_groups[2].bind(X).run()
+    assert by_groups.grid_for(X) == (1, 1, 1)
+    counted(X, 1)  # What is not translated asks for nothing.
+    girih.kernel(grid=lambda X: X.shape[0] // 2)(by_groups.function)(X)
