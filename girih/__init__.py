@@ -28,6 +28,7 @@ _HOME = {
     "Choices": "girih.interpreter.machine.choices",
     "Exploration": "girih.exploration",
     "explore": "girih.exploration",
+    "TuningWarning": "girih.tuned.selection",
     "tune": "girih.tuning",
     "Trial": "girih.tuning",
     "Tuning": "girih.tuning",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from girih.runtime.cache import CacheWarning
     from girih.runtime.spirv.buffer import Buffer
     from girih.source import Source, Span
+    from girih.tuned.selection import TuningWarning
     from girih.tuning import Trial, Tuning, TuningError, tune
 
 __all__ = [
@@ -100,6 +102,7 @@ __all__ = [
     "Trial",
     "Tuning",
     "TuningError",
+    "TuningWarning",
     "Uninitialized",
     "VariantWarning",
     "check",

@@ -83,7 +83,7 @@ def compile_source(
     source: Source, definitions: Mapping[str, object] | None = None, limits: DeviceLimits | None = None
 ) -> tuple[Module, list[Diagnostic]]:
     """A module without errors, and its warnings. Raises `CompileError`."""
-    module, problems = analyze(source, definitions, limits)
+    module, problems = analyze(source.defined(definitions or {}), definitions, limits)
     if errors(problems):
         raise CompileError(problems)
     return module, problems
@@ -154,17 +154,13 @@ def _whole_file(name: str, code: str, message: str, hint: str) -> Diagnostic:
     return Diagnostic(code, message, Span(Source("", name), 0, 0), hint=hint)
 
 
-def named_only(
-    definitions: Mapping[Any, object] | str | PathLike[str] | None, source: Source | None = None, target: str = ""
-) -> dict[str, object]:
-    """The definitions of a program in the tensor language; from a file, those that were chosen for its target.
+def kernels_in(source: Source) -> list[str]:
+    """The names of the functions of a text, as far as they can be told without parsing it."""
+    return _FUNCTION.findall(source.text)
 
-    Raises `TypeError` for a definition whose name is not a string, and what `girih.tuned.read` raises.
-    """
-    if isinstance(definitions, str | PathLike):
-        from girih.tuned import read
 
-        return dict(read(definitions, _FUNCTION.findall(source.text if source else ""), target))
+def named_only(definitions: Mapping[Any, object] | None) -> dict[str, object]:
+    """The definitions of a program in the tensor language. Raises `TypeError` for a name that is not a string."""
     for name in definitions or {}:
         if not isinstance(name, str):
             raise TypeError(f"a definition is named by a string; got {name!r}: numbers name those of SPIR-V modules")

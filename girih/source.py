@@ -7,6 +7,7 @@ Nothing here knows the language.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 from unicodedata import east_asian_width
@@ -15,11 +16,16 @@ TAB_WIDTH = 4
 
 
 class Source:
-    """A program text, and the name that diagnostics report it under."""
+    """A program text, the name that diagnostics report it under, and values that were given for its definitions."""
 
-    def __init__(self, text: str, name: str = "<text>") -> None:
+    def __init__(self, text: str, name: str = "<text>", definitions: Mapping[str, object] | None = None) -> None:
         self.text = text
         self.name = name
+        self.definitions: Mapping[str, object] = definitions or {}
+
+    def defined(self, definitions: Mapping[str, object]) -> Source:
+        """The source for which values of definitions were given."""
+        return Source(self.text, self.name, dict(definitions)) if definitions else self
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.text)} characters)"

@@ -110,11 +110,12 @@ ROOMS = {
     "front.python.translate": Room((*LANGUAGE, "language", "front.python.*", "front.python.words")),
     "front.python": Room(),
     "front": Room(),
-    "tuned": Room(),
-    "program": Room((*LANGUAGE, "analysis", "front", "tuned")),
-    "shown": Room(("markup",)),
+    "whole_files": Room(),
+    "program": Room((*LANGUAGE, "analysis", "front")),
     "highlighting": Room((*LANGUAGE, "front"), ("pygments",)),
     "arguments": Room((*LANGUAGE, "analysis", "addressing"), ARRAYS),
+    "tuned": Room((*WORDS, "language", "whole_files", "addressing", "arguments"), ARRAYS),
+    "shown": Room(("markup",)),
     "interpreter.races": Room((*KNOWN, "arguments"), ARRAYS),
     "interpreter.machine": Room((*KNOWN, "addressing", "arguments", "interpreter.races"), ARRAYS),
     "interpreter.tile": Room((*KNOWN, "addressing", "arguments", "interpreter.races", "interpreter.machine"), ARRAYS),
@@ -317,7 +318,11 @@ ROOMS = {
     ),
     "runtime.spirv": Room((*KNOWN, "arguments", "front.spirv", "spirv", "runtime"), ARRAYS),
     "api": Room(
-        (*WORDS, "shown", "environment", "ir", "program", "front", "addressing", "arguments", "interpreter", "runtime")
+        (
+            *WORDS,
+            *("shown", "environment", "ir", "program", "front", "addressing", "arguments", "interpreter"),
+            *("runtime", "tuned"),
+        )
     ),
     "notebook": Room(("diagnostics", "api")),
     "decorated": Room(

@@ -3,6 +3,7 @@
 `names`     the arguments of a call, by position and by name, as one for each parameter
 `views`     Python objects as NumPy arrays over the same memory: the buffer protocol, DLPack
 `devices`   arrays in the memory of a device, described without being read
+`seen`      type, shape, strides and device of an array of any library, without touching its elements
 `scalars`   numbers that fit a scalar type, exactly
 `layout`    arrays against memref types: element type, shape, strides
 `groups`    the offset and the shapes of a group; of each member the part that is its memref

@@ -15,8 +15,8 @@ from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import CompileError, nearest
 from girih.front.python.facts import KernelOptions
 from girih.ir.hints import MACHINE_HINTS
-from girih.runtime.targets import CHECKS, resolve
-from girih.tuned import read
+from girih.runtime.targets import CHECKS
+from girih.tuned.selection import read_table
 
 
 @overload
@@ -63,7 +63,8 @@ def kernel(
       for arrays of the host what `GIRIH_TARGET` says, otherwise `cpu`.
     - `out`: results that `kernel.out(...)` allocates: a mapping from parameters to their shapes, each the name of an
       array of the same shape, a lambda of parameters, or sizes.
-    - `definitions`: values of parameters that are `gl.constant`, in place of their defaults; or a file of `girih.tune`.
+    - `definitions`: values of parameters that are `gl.constant`, in place of their defaults; or a file of `girih.tune`,
+      of which each launch takes the choice that suits its arguments.
     - `subgroup_size`, `work_group_size`, `allow`, and hints such as `hopper={"stages": 4}`: attributes of the function.
     - `sizes`: sizes of arrays that are known when the kernel is compiled, by axes: numbers, names of constants, or None
       for one that may vary. A launch with other sizes is refused.
@@ -72,7 +73,7 @@ def kernel(
     - `most_variants`: so many variants are kept; a warning says when it is exceeded.
 
     Raises `CompileError` where the function's text cannot be had or a parameter says no type, `ValueError` and
-    `TypeError` for wrong options.
+    `TypeError` for wrong options and files, and `OSError` for a file that cannot be read.
     """
     if grid is not None and not callable(grid):
         raise TypeError(f"grid is a lambda of parameters, such as lambda X: (X.shape[0],); got {grid!r}")
@@ -85,13 +86,11 @@ def kernel(
     settings = {} if checks is None else {"checks": checks}
 
     def decorate(plain: Callable[..., Any]) -> PythonKernel:
-        chosen: Mapping[str, object]
-        if definitions is None or isinstance(definitions, Mapping):
-            chosen = definitions or {}
-        else:
-            chosen = read(definitions, [plain.__name__], target or resolve().name)
+        tuned = read_table(definitions, plain.__name__, target) if isinstance(definitions, str | PathLike) else None
+        chosen = definitions if isinstance(definitions, Mapping) else {}
         try:
-            return PythonKernel(defined(plain, options, promises, target, settings, out, chosen, most_variants))
+            made = defined(plain, options, promises, target, settings, out, chosen, most_variants)
+            return PythonKernel(made if tuned is None else made.with_choices(tuned))
         except CompileError as error:
             raise without_frames(error) from None
 

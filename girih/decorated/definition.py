@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from enum import Enum
 from inspect import Parameter
 from operator import itemgetter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from girih.arguments.report import ArgumentReport
+from girih.arguments.seen import SeenArray
 from girih.decorated.arguments import in_order
 from girih.decorated.keys import Key, key_maker
 from girih.decorated.results import Rule, checked_rules
-from girih.decorated.seen import SeenArray
 from girih.decorated.specialise import ArrayPromises, Axes, Looked, Specialised, look, specialised
 from girih.decorated.turning import turned
 from girih.decorated.variants import Variant, VariantKey, Variants
@@ -27,6 +28,8 @@ from girih.lazy_dataclass import dataclass
 from girih.program import in_order as module_in_order
 from girih.program import judged
 from girih.runtime.targets import given_elsewhere, launch_options, resolve
+from girih.tuned.file import TuningFileError
+from girih.tuned.selection import ChoiceTable
 
 if TYPE_CHECKING:
     from girih.api import Kernel
@@ -58,6 +61,10 @@ class DecoratedFunction:
     """The numbers of the parameters that are no constants."""
     defaults: tuple[tuple[str, object], ...]
     """The names of the parameters with their defaults."""
+    tuned: ChoiceTable | None = None
+    """What was chosen for constants; those that it may set have the default `TUNED`."""
+    untuned: Mapping[str, object] = field(default_factory=dict)
+    """The defaults that these have where no choice suits a launch."""
 
     @property
     def name(self) -> str:
@@ -85,8 +92,8 @@ class DecoratedFunction:
             else:
                 ordered.append(default)
         if used != len(named) or len(ordered) != len(self.defaults):
-            return self._in_order(self.parameters, arguments, named)
-        return tuple(ordered)
+            return self.filled(self._in_order(self.parameters, arguments, named))
+        return tuple(ordered) if self.tuned is None else self.filled(ordered)
 
     def _in_order(
         self, parameters: Sequence[Declared], arguments: Sequence[object], named: Mapping[str, object]
@@ -108,14 +115,53 @@ class DecoratedFunction:
         arrays, variables = look(parameters, values, report)
         if report.diagnostics:
             raise LaunchError(report.diagnostics)
-        by_name = dict(zip((p.name for p in parameters), values, strict=True))
+        by_name = {p.name: self.untuned[p.name] if value is TUNED else value
+                   for p, value in zip(parameters, values, strict=True)}  # fmt: skip
         looked = {place.name: (by_name[place.name], array) for place, array in arrays if place.name in by_name}
         return by_name, looked, variables
+
+    # --- choices ---------------------------------------------------------------------------
+
+    def filled(self, arguments: Sequence[object]) -> tuple[object, ...]:
+        """One argument for each parameter, with the constants that were chosen for them.
+
+        Raises `LaunchError` where no choice suits and a constant has no default.
+        """
+        if self.tuned is None or not any(value is TUNED for value in arguments):
+            return tuple(arguments)
+        given = dict(zip((p.name for p in self.parameters), arguments, strict=True))
+        kinds = {p.name: p.kind for p in self.parameters}
+        arrays = {name: value for name, value in given.items() if kinds[name] in ("array", "group", "tensor_map")}
+        constants = {name: value for name, value in given.items()
+                     if kinds[name] == "constant" and name not in self.tuned.names}  # fmt: skip
+        choice = self.tuned.for_launch(self.target, resolve().name, arrays, constants)
+        chosen = {**self.untuned, **({} if choice is None else choice.definitions)}
+        known = {name: chosen[name] if value is TUNED else value for name, value in given.items()}
+        missing = [name for name, value in known.items() if value is Parameter.empty]
+        if missing:
+            plain = with_defaults(self.parameters, self.untuned, self.name)
+            return self._in_order(plain, (), {n: v for n, v in known.items() if n not in missing})
+        return tuple(known.values())
+
+    def with_choices(self, tuned: ChoiceTable) -> DecoratedFunction:
+        """The definition whose constants are what was chosen for the arguments of a launch.
+
+        Raises `TuningFileError` for a choice that sets what is no constant of the kernel.
+        """
+        known = [p.name for p in self.parameters if p.kind == "constant"]
+        unknown = [name for name in tuned.names if name not in known]
+        if unknown:
+            has = f"the constants of {self.name} are {', '.join(known) or 'none'}"
+            raise TuningFileError(f"{tuned.path} sets {unknown[0]!r}, and {has}: it was changed; tune it again")
+        untuned = {p.name: p.default for p in self.parameters if p.name in tuned.names}
+        parameters = with_defaults(self.parameters, dict.fromkeys(tuned.names, TUNED), self.name)
+        return replace(self, parameters=parameters, defaults=_defaults(parameters), tuned=tuned, untuned=untuned)
 
     # --- variants --------------------------------------------------------------------------
 
     def variant(self, arguments: Sequence[object]) -> tuple[Specialised, Variant]:
         """The variant for one argument of each parameter, made if there is none. Raises what a launch raises."""
+        arguments = self.filled(arguments)
         found = specialised(self.parameters, arguments, self.options, self.promises, alone=self.target is None)
         target = self._resolved(found.device)
         outside = self.watched()
@@ -149,6 +195,7 @@ class DecoratedFunction:
         Nothing is compiled or kept. Raises `LaunchError` for wrong arguments, and `CompileError` for a function that
         cannot be translated.
         """
+        arguments = self.filled(arguments)
         found = specialised(self.parameters, arguments, self.options, self.promises, alone=self.target is None)
         return self._translated(found.specialisation, found.order, limits)
 
@@ -182,7 +229,21 @@ class DecoratedFunction:
     def with_constants(self, constants: Mapping[str, object]) -> DecoratedFunction:
         """The definition with other defaults of constants. Raises `ValueError`."""
         parameters = with_defaults(self.parameters, constants, self.name)
-        return replace(self, parameters=parameters, defaults=tuple((p.name, p.default) for p in parameters))
+        return replace(self, parameters=parameters, defaults=_defaults(parameters))
+
+
+class TunedConstant(Enum):
+    """The one value that stands for a constant that is yet to be chosen."""
+
+    TUNED = "chosen by the arguments"
+
+
+TUNED = TunedConstant.TUNED
+"""The default of a constant that a file of `girih.tune` may set; the arguments of a launch decide."""
+
+
+def _defaults(parameters: Sequence[Declared]) -> tuple[tuple[str, object], ...]:
+    return tuple((p.name, p.default) for p in parameters)
 
 
 def with_defaults(parameters: Sequence[Declared], constants: Mapping[str, object], kernel: str) -> tuple[Declared, ...]:
@@ -228,7 +289,7 @@ def defined(
         Variants(source.name, most),
         key_maker(parameters),
         tuple(number for number, p in enumerate(parameters) if p.kind != "constant"),
-        tuple((p.name, p.default) for p in parameters),
+        _defaults(parameters),
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from girih.arguments.arrays import Uninitialized
 from girih.arguments.scalars import DTYPES
-from girih.decorated.seen import ELEMENTS, SeenArray
+from girih.arguments.seen import ELEMENTS, SeenArray
 from girih.diagnostics import nearest
 from girih.front.python.signature import Declared, shown
 from girih.ir.types import NUMBERS

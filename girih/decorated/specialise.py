@@ -14,7 +14,7 @@ from girih.arguments.arrays import Group, Uninitialized
 from girih.arguments.layout import is_foreign
 from girih.arguments.report import ArgumentPlace, ArgumentReport, WrittenPlace
 from girih.arguments.scalars import DTYPES
-from girih.decorated.seen import ELEMENTS, SeenArray, seen
+from girih.arguments.seen import ELEMENTS, SeenArray, seen
 from girih.diagnostics import LaunchError, plural
 from girih.front.python.facts import (
     ArrayFacts,

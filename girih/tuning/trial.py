@@ -5,20 +5,18 @@ A `TrialRequest` can be sent to another process, and so can what `measure` retur
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from girih.api import Kernel, Launch, compile_module, loads
+from girih.api import Kernel, compile_module, loads
 from girih.bench.measuring.timing import Effort, interleaved
-from girih.bench.measuring.work import TOLERANCES, WrongResultError, compare
+from girih.bench.measuring.work import WrongResultError
 from girih.decorated.python_kernel import PythonKernel
 from girih.diagnostics import CompileError, KernelError, LaunchError
 from girih.ir.core import Module, Order
 from girih.lazy_dataclass import dataclass
+from girih.tuning.arrays import compare_all, copied, on_host
 from girih.tuning.result import Trial
 
 EFFORT = Effort(0.005, 7)
@@ -27,7 +25,7 @@ EFFORT = Effort(0.005, 7)
 
 @dataclass(frozen=True, slots=True)
 class TextKernel:
-    """A kernel of a text, before its definitions have values."""
+    """A kernel of a text, before its definitions have values; `definitions` are those that it was loaded with."""
 
     text: str
     filename: str
@@ -37,6 +35,7 @@ class TextKernel:
     checks: str
     grid: tuple[int, int, int] | None
     options: Mapping[str, object]
+    definitions: Mapping[str, object]
 
     @staticmethod
     def of(kernel: Kernel) -> TextKernel:
@@ -44,11 +43,12 @@ class TextKernel:
         source, checks = kernel.ir.span.source, kernel.resolved.settings.get("checks", "bounds")
         order: Order = "C" if kernel.ir.order == "C" else "F"
         return TextKernel(source.text, source.name, kernel.name, kernel.target, order, checks, kernel.grid,
-                          kernel._options)  # fmt: skip
+                          kernel._options, source.definitions)  # fmt: skip
 
     def define(self, **definitions: object) -> Kernel:
         """The kernel with values of definitions. Raises `CompileError`."""
-        program = loads(self.text, self.target, definitions, self.filename, order=self.order, checks=self.checks)
+        every = {**self.definitions, **definitions}
+        program = loads(self.text, self.target, every, self.filename, order=self.order, checks=self.checks)
         kernel = program[self.name]
         if self.options:
             kernel = kernel.options(**self.options)
@@ -57,13 +57,17 @@ class TextKernel:
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """A kernel, the definitions to try, the arguments to time, those to check, and the results that are right."""
+    """A kernel, the definitions to try, the arguments to time, those to check, and the results that are right.
+
+    `names` are those of the arguments, for messages.
+    """
 
     kernel: TextKernel | PythonKernel
     definitions: Mapping[str, object]
     arguments: tuple[object, ...]
     checked: tuple[object, ...]
     expected: tuple[object, ...]
+    names: tuple[str, ...] = ()
     grid: Any = None
 
     def built(self) -> Kernel | PythonKernel:
@@ -77,7 +81,7 @@ def measure(request: TrialRequest) -> Trial:
     tried = request.definitions
     try:
         kernel = request.built()
-        _check(launched(kernel, request.checked), request.expected)
+        compare_all(launched(kernel, request.checked), request.expected, request.names)
         seconds = interleaved({"": call_of(kernel, request.arguments)}, EFFORT, time.perf_counter).median("")
     except (CompileError, LaunchError, ValueError, TypeError) as error:
         return Trial(tried, "refused", None, str(error))
@@ -85,24 +89,33 @@ def measure(request: TrialRequest) -> Trial:
         return Trial(tried, "wrong", None, str(error))
     except KernelError as error:
         return Trial(tried, "failed", None, str(error))
+    except Exception as error:
+        # One candidate that a compiler or a driver fails on does not end the search.
+        return Trial(tried, "failed", None, f"{type(error).__name__}: {error}")
     return Trial(tried, "timed", seconds)
 
 
 def launched(kernel: Kernel | PythonKernel, arguments: Sequence[object]) -> tuple[object, ...]:
-    """Copies of the arguments as the kernel leaves them."""
+    """Copies of the arguments, on the host, as the kernel leaves them."""
     values = copied(arguments)
     kernel(*values)
     kernel.synchronize()
-    return values
+    return on_host(values)
 
 
 def interpreted(kernel: Kernel | PythonKernel, arguments: Sequence[object]) -> tuple[object, ...]:
-    """Copies of the arguments as the interpreter leaves them. Raises `KernelError` for what it finds."""
-    values = copied(arguments)
-    launch: Launch = kernel.bind(*values)
-    reference = compile_module(Module((launch.kernel.ir,)), "interpreter")[launch.kernel.name]
-    reference[launch.grid](*launch.arguments.values())
+    """Copies of the arguments, on the host, as the interpreter leaves them. Raises `KernelError` for what it finds."""
+    values = on_host(arguments)
+    in_interpreter(kernel)(*values)
     return values
+
+
+def in_interpreter(kernel: Kernel | PythonKernel) -> Kernel | PythonKernel:
+    """The kernel on the same grid for the interpreter, without options, which may be those of its target alone."""
+    if isinstance(kernel, PythonKernel):
+        return PythonKernel(kernel.definition.for_target("interpreter", {}), kernel.grid)
+    reference = compile_module(Module((kernel.ir,)), "interpreter")[kernel.name]
+    return reference if kernel.grid is None else reference[kernel.grid]
 
 
 def call_of(kernel: Kernel | PythonKernel, arguments: Sequence[object]) -> Callable[[], None]:
@@ -114,52 +127,3 @@ def call_of(kernel: Kernel | PythonKernel, arguments: Sequence[object]) -> Calla
         launch.kernel.synchronize()
 
     return call
-
-
-def copied(arguments: Sequence[object]) -> tuple[Any, ...]:
-    """The arguments with memory of their own, in the same order and with the same gaps."""
-    return tuple(map(_copied, arguments))
-
-
-def _copied(value: object) -> Any:
-    if isinstance(value, np.ndarray):
-        return _copied_array(value)
-    if isinstance(value, list):
-        return [_copied(one) for one in value]
-    clone = getattr(value, "clone", None)
-    return clone() if callable(clone) else copy.deepcopy(value)
-
-
-def _copied_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if array.flags.forc or any(stride < 0 for stride in array.strides) or not array.size:
-        return array.copy("K")
-    reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)) + array.itemsize
-    made = np.ndarray(array.shape, array.dtype, np.zeros(reach, np.uint8), 0, array.strides)
-    made[...] = array
-    return made
-
-
-def _check(found: Sequence[object], expected: Sequence[object]) -> None:
-    """Compare arguments after a launch with the interpreter's. Raises `WrongResultError`."""
-    for number, (ours, theirs) in enumerate(zip(found, expected, strict=True), 1):
-        for a, b in zip(_arrays(ours), _arrays(theirs), strict=True):
-            both_nan = (a != a) & (b != b)
-            equal = both_nan | (a == b)
-            finite = np.abs(np.where(np.isfinite(b), b, 0)) if a.dtype.kind not in "iu" else np.zeros(1)
-            bound = TOLERANCES.get(_element(a), 0.0) * float(finite.max(initial=0))
-            compare(np.where(equal, 0, a), np.where(equal, 0, b), bound, f"argument {number}", "the interpreter")
-
-
-def _arrays(value: object) -> list[np.ndarray[Any, Any]]:
-    if isinstance(value, list):
-        return [array for one in value for array in _arrays(one)]
-    for name in ("get", "cpu"):
-        if callable(fetch := getattr(value, name, None)):
-            return [np.asarray(fetch())]
-    return [value] if isinstance(value, np.ndarray) else []
-
-
-def _element(array: np.ndarray[Any, Any]) -> str:
-    names = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c32",
-             "complex128": "c64", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}  # fmt: skip
-    return names.get(array.dtype.name, "")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import pytest
 
 from girih import api
+from girih.api import loading
 from girih.ir.core import Order
 from girih.source import Source
 
@@ -36,7 +37,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.long)
 
 
-load = api._compile
+load = loading._compile
 loaded: dict[object, api.Program] = {}
 
 
@@ -56,5 +57,5 @@ def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """The target that kernels are compiled for where a test names none."""
     name: str = request.param
     monkeypatch.setenv("GIRIH_TARGET", name)
-    monkeypatch.setattr(api, "_compile", load_once)
+    monkeypatch.setattr(loading, "_compile", load_once)
     return name

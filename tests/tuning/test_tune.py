@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import girih
+from girih.tuning import trial
+from girih.tuning.arrays import copied, on_host
 from tests.tuning.kernels_to_tune import halve
 
 TEXT = """
@@ -126,27 +126,62 @@ def test_types_are_told() -> None:
         girih.tune("add.tl", (), {})  # type: ignore[arg-type]
 
 
-def test_a_file_keeps_the_choice_for_loading_and_decorators(tmp_path: Path) -> None:
-    file = tmp_path / "tuned.json"
-    girih.tune(add(), (np.ones(9, np.float32),), {"add": [3.0]}, file=file)
-    girih.tune(halve, (np.ones(9, np.float32),), {"tile": [2]}, file=file)
-    assert len(json.loads(file.read_text())["choices"]) == 2
-    A = np.ones(4, np.float32)
-    girih.loads(TEXT, definitions=file)["add"](A)
-    assert (A == 4).all()
-    again = girih.kernel(definitions=str(file))(halve.function)
-    assert again._definition.parameter("tile").default == 2
-    with pytest.raises(ValueError, match="no choice for add on interpreter; it has add on cpu, halve on cpu"):
-        girih.loads(TEXT, "interpreter", file)
-    choice = '{"kernel": "add", "target": "cpu", "definitions": 1}'
-    for text in (
-        "[]",
-        '{"girih.tune": 1}',
-        '{"girih.tune": 1, "choices": 1}',
-        f'{{"girih.tune": 1, "choices": [{choice}]}}',
-    ):
-        file.write_text(text)
-        with pytest.raises(ValueError, match="is not a file of girih"):
-            girih.loads(TEXT, definitions=file)
-    with pytest.raises(FileNotFoundError):
-        girih.loads(TEXT, definitions=tmp_path / "none.json")
+def test_what_a_text_was_loaded_with_stays() -> None:
+    kernel = girih.loads(TEXT, definitions={"add": 5.0})["add"]
+    found = girih.tune(kernel, (np.ones(9, np.float32),), {"tile": [4, 8]})
+    A = np.zeros(3, np.float32)
+    found.kernel(A)
+    assert (A == 5).all()
+
+
+def test_a_constant_that_is_tried_may_stand_among_the_arguments() -> None:
+    found = girih.tune(halve, (np.ones(20, np.float32), 4), {"tile": [8, 16]})
+    assert sorted(str(trial.definitions["tile"]) for trial in found.trials) == ["16", "8"]
+    assert isinstance(found.kernel, girih.PythonKernel)
+    assert found.kernel.definition.parameter("tile").default == found.best["tile"]
+
+
+def test_progress_without_a_terminal_is_lines(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr("girih.commands.parts.progress.LINES", 0.0)
+    girih.tune(add(), (np.ones(4, np.float32),), {"tile": [4, 8]})
+    assert capsys.readouterr().err == "tuning: 1 of 2 trials\ntuning: 2 of 2 trials\n"
+
+
+def test_gaps_and_orders_of_arguments_are_kept() -> None:
+    whole = np.ones((40, 8), np.float32)
+    for given in (whole[::2, :3], whole.T[:3], np.asfortranarray(whole)):
+        for made in (*copied((given,)), *on_host((given,))):
+            assert made.strides == given.strides
+            assert (made == given).all()
+            assert not np.shares_memory(made, given)
+
+
+def test_an_array_that_is_given_twice_is_one() -> None:
+    A = np.ones(4)
+    one, other, group = copied((A, A, girih.Group([A, None])))
+    assert one is other
+    assert group.arrays == (one, None)
+
+
+def test_an_array_that_cannot_be_copied_is_told() -> None:
+    class Odd:
+        shape = (3,)
+
+        def __deepcopy__(self, memo: object) -> object:
+            raise RuntimeError("it is bound to a device")
+
+    with pytest.raises(TypeError, match="cannot copy a Odd, whose launches would change it: it is bound to a device"):
+        girih.tune(add(), (Odd(),), {"tile": [4]})
+
+
+def test_a_defect_of_one_candidate_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(kernel: Any, arguments: Any) -> Any:
+        if "constant 8" in str(kernel.ir):
+            raise girih.InternalError("LLVM gave up")
+        return real(kernel, arguments)
+
+    real = trial.launched
+    monkeypatch.setattr(trial, "launched", fails)
+    found = girih.tune(add(), (np.ones(4, np.float32),), {"tile": [4, 8]})
+    assert found.best == {"tile": 4}
+    assert [(one.outcome, "LLVM gave up" in one.reason) for one in found.trials] == [("timed", False), ("failed", True)]

@@ -106,9 +106,9 @@ def timed(name, function):
     return run
 
 def imports():
-    global girih, api, assembler, executor, kernel
+    global girih, loading, assembler, executor, kernel
     import girih
-    import girih.api as api
+    from girih.api import loading
     from girih.back.llvm.assemble import assembler
     from girih.back.llvm.cpu import compile
     from girih.runtime.cpu import executor, kernel
@@ -125,7 +125,7 @@ assembler.llvm = timed("import llvmlite", assembler.llvm)
 executor.assemble = timed("LLVM", executor.assemble)
 kernel.link = timed("link", kernel.link)
 executor.lowered = timed("lower", executor.lowered)
-api.compile_source = timed("parse and check", api.compile_source)
+loading.compile_source = timed("parse and check", loading.compile_source)
 timed("rest", work)()
 print(json.dumps(spent))
 """

@@ -1,165 +1,32 @@
-"""Loading programs and launching their kernels.
-
-`load` and `loads` parse, check and compile for a target; a launch binds the arguments, runs, and changes the caller's
-arrays only if nothing was found wrong.
-"""
+"""Programs of kernels, kernels, and launches as values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from os import PathLike, fspath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from girih.arguments.brackets import Grid, normalized_grid, shown_grid
 from girih.arguments.names import in_order, name_problems
-from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
+from girih.diagnostics import CompileError, Diagnostic, LaunchError
 from girih.environment import warn_of_unknown_variables
-from girih.front.shaders.files import is_assembly, is_binary, is_module
-from girih.ir.core import Function, Module, Order
+from girih.ir.core import Function, Module
 from girih.ir.grid import grid_of_function, show_grid
 from girih.lazy_dataclass import dataclass
-from girih.program import compile_source, known_order, named_only, read_bytes, read_source, source_of_text
-from girih.program import in_order as in_order_of
-from girih.runtime.device import (
-    AsynchronousExecutor,
-    Executor,
-    QuickLaunches,
-    ShaderEntry,
-    ShaderExecutor,
-    SizedExecutor,
-)
-from girih.runtime.targets import DEFAULT_CHECKS, ResolvedTarget, given_elsewhere, launch_options, no_form, resolve
+from girih.runtime.device import AsynchronousExecutor, Executor, QuickLaunches
+from girih.runtime.targets import ResolvedTarget, given_elsewhere, launch_options, no_form
 from girih.shown import ShownKernel, ShownProgram
-from girih.source import Source
 
 if TYPE_CHECKING:
     from girih.addressing import TensorMap
     from girih.arguments.grid import ArgumentGrid
-    from girih.front.spirv.judged import ShaderModule
-    from girih.front.spirv.translated import Translated
-    from girih.runtime.spirv.arguments import ShaderCall
+
+
+Sizes = tuple[int, int, int]
 
 _MOST_GRIDS = 64
 """The number of grids that a kernel remembers."""
-
-Definitions = Mapping[Any, object] | str | PathLike[str]
-"""Values by names of definitions, or a file of `girih.tune`; of a module, by SpecIds or names of its constants."""
-
-
-def load(
-    path: str | PathLike[str],
-    target: str | None = None,
-    definitions: Definitions | None = None,
-    *,
-    order: Order = "F",
-    checks: str = DEFAULT_CHECKS,
-) -> Program:
-    """The kernels of a file, compiled for a target and ready to be launched.
-
-    `path` names a file in UTF-8; or, by its ending, a SPIR-V module (`.spv`, `.spvasm`) or a shader (`.comp`, `.glsl`,
-    `.hlsl`, `.slang`), whose kernels are its compute entry points. `target` is one of those that `girih targets` lists,
-    such as `cpu`, which is this machine, `cpu:haswell`, or `interpreter`, which checks every access. Left out, it is
-    what the environment variable `GIRIH_TARGET` says, otherwise `cpu`. `definitions` maps names to values of their
-    `$name` definitions at file level, numbers, or strings as the language writes the value, or is a file of
-    `girih.tune`; of a module it maps SpecIds or names to values of constants. `order` is that of the axes of arrays,
-    for functions without the attribute of this name: in order "F" mode 0 is the first axis, in order "C" it is the
-    last, so that NumPy's arrays bind as they are. `checks` says how much compiled code checks: `bounds`, or `off`.
-    Raises `CompileError` for a program in error or refused by the target, `ValueError` for an unknown target, order or
-    mode of checks and a program in place of its path, `OSError` as `open` does, `TypeError` for what is no path.
-    """
-    if is_module(str(fspath(path))):
-        return _compile_module(read_bytes(path), str(fspath(path)), target, definitions, checks)
-    return _compile(read_source(path), target, definitions, checks, order)
-
-
-def loads(
-    text: str | bytes,
-    target: str | None = None,
-    definitions: Definitions | None = None,
-    filename: str | None = None,
-    *,
-    order: Order = "F",
-    checks: str = DEFAULT_CHECKS,
-) -> Program:
-    """The kernels of a text, compiled for a target and ready to be launched.
-
-    `filename` is the name under which diagnostics report the text. `target`, `definitions`, `order` and `checks` mean
-    what they mean to `load`. Bytes with SPIR-V's magic number are a module; so is a text that begins with one of its
-    instructions, and one whose `filename` ends as those of modules and shaders. Raises `CompileError` for a program in
-    error or refused by the target, `ValueError` for an unknown target, order or mode of checks, and `TypeError` for a
-    `text` that is neither.
-    """
-    if isinstance(text, bytes | bytearray | memoryview) and is_binary(bytes(text[:4])):
-        return _compile_module(bytes(text), filename or "<bytes>", target, definitions, checks)
-    if isinstance(text, str) and (is_module(filename or "") or is_assembly(text)):
-        data = text.encode("utf-8", "surrogateescape")
-        return _compile_module(data, filename or "<text>", target, definitions, checks)
-    if not isinstance(text, str):
-        found = f"{text.__class__.__name__}; girih.load takes the path of a file"
-        raise TypeError(f"a program is a string, not {found}, and a SPIR-V module begins with its magic number")
-    return _compile(source_of_text(text, filename), target, definitions, checks, order)
-
-
-def resolved_target(name: str | None) -> ResolvedTarget:
-    """The target of a name, which knows what suits its device. Raises `ValueError` for one that does not exist."""
-    return resolve(name)
-
-
-def _compile_module(
-    data: bytes, name: str, target: str | None, definitions: Definitions | None, checks: str
-) -> Program:
-    """The entry points of a SPIR-V module, or of the source of one."""
-    from girih.front.shaders.files import module_in
-    from girih.front.spirv.judged import ShaderModule
-    from girih.program import given_by_constant
-
-    resolved = resolve(target, checks=checks)
-    module, told = module_in(data, name)
-    return shader_program(ShaderModule(module, given_by_constant(definitions), told), resolved)
-
-
-def shader_program(module: ShaderModule, target: ResolvedTarget) -> ShaderProgram:
-    """The entry points of a module without errors, for a resolved target; a single one is compiled at once.
-
-    Raises `CompileError` for one that girih or the target cannot run.
-    """
-    warn_of_unknown_variables()
-    program = ShaderProgram(module, target)
-    if len(program) == 1:
-        program[next(iter(program))]
-    return program
-
-
-def _compile(
-    source: Source, target: str | None, definitions: Definitions | None, checks: str, order: Order = "F"
-) -> Program:
-    resolved, known = resolve(target, checks=checks), known_order(order)
-    module, warnings = compile_source(source, named_only(definitions, source, resolved.name), resolved.row.limits)
-    return program_of(in_order_of(module, known), resolved, warnings)
-
-
-def compile_module(
-    module: Module,
-    target: str | None = None,
-    *,
-    order: Order = "F",
-    checks: str = DEFAULT_CHECKS,
-    warnings: Sequence[Diagnostic] = (),
-) -> Program:
-    """The kernels of a module without errors, compiled for a target, as `load` names targets, orders and checks.
-
-    Raises `CompileError` for a module that the target refuses, and `ValueError` for an unknown target, order or mode of
-    checks.
-    """
-    return program_of(in_order_of(module, known_order(order)), resolve(target, checks=checks), warnings)
-
-
-def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
-    """The kernels of a module without errors, compiled for a resolved target. Raises `CompileError`."""
-    warn_of_unknown_variables()
-    return Program(module, {f.name: target.executor(f) for f in module.functions}, target, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -204,48 +71,6 @@ class Program(ShownProgram, Mapping[str, "Kernel"]):
 
     def __repr__(self) -> str:
         return f"<girih program of {', '.join('@' + name for name in self) or 'no kernels'} on {self.target}>"
-
-
-class ShaderProgram(Program):
-    """The entry points of a SPIR-V module: a mapping from names to values of `ShaderKernel`.
-
-    An entry point is translated and compiled when it is first looked up. `ir` has all of them in the device language;
-    `warnings` are those of the module's rules, and of the compiler that made it. Looking up another name raises
-    `KeyError`, and one that girih or the target cannot run `CompileError`.
-    """
-
-    __slots__ = ("_module",)
-    _module: ShaderModule
-
-    def __init__(self, module: ShaderModule, resolved: ResolvedTarget) -> None:
-        for name, value in {"_module": module, "executors": {}, "resolved": resolved, "_kernels": {}}.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "warnings", module.warnings)
-
-    @property
-    def ir(self) -> Module:
-        """All entry points in the device language."""
-        limits = self.resolved.row.limits
-        return Module(tuple(self._module.translated(name, limits).function for name in self))
-
-    def _new_kernel(self, name: str) -> Kernel:
-        if name not in self._module.entry_points:
-            raise KeyError(f"there is no entry point {name!r}; the module has: {', '.join(self)}")
-        translated = self._module.translated(name, self.resolved.row.limits)
-        entry = ShaderEntry(
-            translated.function, self._module.facts.module, name, translated.local_size, sum(translated.local_bytes())
-        )
-        made = ShaderKernel.of_entry_point(translated, self.resolved.shader_executor(entry), self.resolved)
-        return self._kernels.setdefault(name, made)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return ShaderProgram, (self._module, self.resolved)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module.entry_points)
-
-    def __len__(self) -> int:
-        return len(self._module.entry_points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +251,15 @@ class Kernel(ShownKernel):
         """
         return Launch(self, self._in_order(arguments, named))
 
+    def variant(self, /, *arguments: object, **named: object) -> Kernel:
+        """The kernel that a launch with these arguments uses: this one, unless a file of `girih.tune` has several.
+
+        Nothing runs. Raises `LaunchError` where a parameter gets no argument or two, and for a name that no parameter
+        has.
+        """
+        self._in_order(arguments, named)
+        return self
+
     @property
     def _argument_names(self) -> tuple[str, ...]:
         """The names of what a launch takes, in order."""
@@ -497,62 +331,6 @@ class Kernel(ShownKernel):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ShaderKernel(Kernel):
-    """An entry point of a shader, to be launched as `kernel[x, y, z](buffers, push_constants=...)`.
-
-    `ir` is the entry point in the device language, whose parameters are the bytes of the buffers.
-    """
-
-    shader: ShaderCall = field(kw_only=True)
-
-    @staticmethod
-    def of_entry_point(translated: Translated, executor: Executor, resolved: ResolvedTarget) -> ShaderKernel:
-        """The kernel of an entry point, on one work-group."""
-        from girih.runtime.spirv.arguments import ShaderCall
-
-        return ShaderKernel(translated.function, executor, resolved, shader=ShaderCall(translated))
-
-    def __call__(self, /, *arguments: object, **named: object) -> None:
-        """Launch the shader on its grid and wait for it; buffers are changed in place.
-
-        The arguments are `bindings`, a mapping from (set, binding) to an array, and `push_constants`, bytes; and for
-        shaders that take addresses `buffers`, a list of values of `girih.Buffer`. A buffer that the shader reads only,
-        and push constants, may be a dictionary of the block's members; names of the shader may stand for (set,
-        binding). An array of any dtype shows its bytes as they lie; a binding with an array of buffers takes a list.
-        Raises `LaunchError` for wrong arguments, before anything runs, and `KernelError` for what was found while it
-        ran. After a `KernelError` the interpreter leaves all arrays as they were; compiled code leaves what it had
-        written.
-        """
-        grid = self.grid or (1, 1, 1)
-        if isinstance(self.executor, ShaderExecutor):
-            self.executor.launch(grid, self.shader.buffers(arguments, named, grid))
-            return
-        values = self.shader.arguments(arguments, named, grid)
-        try:
-            result = self.executor.call(grid, *values)
-            if result is not None:
-                self.executor.settle(result, grid, values)
-        except KernelError as error:
-            size = self.executor.subgroup_size if isinstance(self.executor, SizedExecutor) else None
-            raise self.shader.in_its_words(error, size, arguments, named) from None
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _unpickled_shader, (self.shader, self.executor, self.resolved, self.grid, self._options)
-
-    @property
-    def signature(self) -> str:
-        """The name of the entry point with its buffers and push constants, in words."""
-        return self.shader.signature
-
-    @property
-    def _argument_names(self) -> tuple[str, ...]:
-        return ("bindings", "push_constants", "buffers")
-
-    def _in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
-        return self.shader.in_order(arguments, named)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Launch:
     """A kernel on a grid with its arguments, made by `kernel[grid].bind(...)`; it may run any number of times."""
 
@@ -584,17 +362,13 @@ class Launch:
         return f"<girih launch of {kernel.signature}{shape} on {kernel.target}{kernel._with_options}>"
 
 
-_Sizes = tuple[int, int, int]
-
-
 def _unpickled(
-    function: Function, executor: Executor, resolved: ResolvedTarget, grid: _Sizes | None, options: dict[str, object]
+    function: Function, executor: Executor, resolved: ResolvedTarget, grid: Sizes | None, options: dict[str, object]
 ) -> Kernel:
     return replace(Kernel.of(function, executor, resolved), grid=grid, _options=options)
 
 
-def _unpickled_shader(
-    shader: ShaderCall, executor: Executor, resolved: ResolvedTarget, grid: _Sizes | None, options: dict[str, object]
-) -> ShaderKernel:
-    made = ShaderKernel(shader.translated.function, executor, resolved, shader=shader)
-    return replace(made, grid=grid, _options=options)
+def program_of(module: Module, target: ResolvedTarget, warnings: Sequence[Diagnostic] = ()) -> Program:
+    """The kernels of a module without errors, compiled for a resolved target. Raises `CompileError`."""
+    warn_of_unknown_variables()
+    return Program(module, {f.name: target.executor(f) for f in module.functions}, target, tuple(warnings))
