@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import Any
 
 from girih import kernels
@@ -10,6 +11,7 @@ from girih.functions.host import DTYPE_OF, HOST
 from girih.functions.layouts import AxisView, elements, is_packed
 from girih.functions.options import Option
 from girih.functions.plans import FLOATING, ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
+from girih.functions.products import launch_of_products
 from girih.functions.texts import accumulator, array_kernel, is_cpu, library_kernel, settled, sharing_groups
 from girih.lazy_dataclass import dataclass
 
@@ -20,9 +22,9 @@ FILTERS = (2, 3, 1, 0)
 PADDINGS = ("valid", "same")
 ALIGNMENT = 16
 """The bytes at a multiple of which images begin that a kernel rearranges."""
-PATCHES = 2**19
+PATCHES, PATCHES_OF_PLANES = 2**19, 2**20
 """The bytes of patches that a work-group multiplies with filters at a time: they stay in a cache."""
-FEWEST, MOST = 32, 1024
+FEWEST, MOST, MOST_OF_PLANES = 32, 1024, 4096
 """The pixels whose patches are multiplied at a time, at least and at most."""
 
 
@@ -38,8 +40,9 @@ def conv2d(
     in f32. `stride`, `padding` and `dilation` are the same for both axes; `padding` may be "valid", which is 0, or
     "same" for an odd filter and stride 1.
 
-    Kernels take images whose channels are side by side (torch's `channels_last`): such an x is used as it is, and the
-    result lies so; another x, weight and result are rearranged. Raises `LaunchError`: `bind.dtype`, `bind.shape`,
+    Images whose channels are side by side (torch's `channels_last`) are used as they are, and the result lies so. On a
+    CPU images in order C are, too, and the result is in order C; elsewhere, and in other layouts, x and the result are
+    rearranged. Raises `LaunchError`: `bind.dtype`, `bind.shape`,
     `bind.range` for a stride, a padding or a dilation that is not offered.
     """
     return _CONV2D.compute((x, weight, bias), (stride, padding, dilation), out, target)
@@ -52,7 +55,8 @@ def _build(problem: FunctionCall) -> CallPlan:
     stride, pad, dilation = _options(problem, weight)
     sizes = [_size(problem, x, weight, axis, stride, pad, dilation) for axis in (2, 3)]
     shape = (x.shape[0], weight.shape[0], *sizes)
-    last = _is_channels_last(x)
+    planes = is_cpu(problem.target) and _is_packed(x) and (x.shape[1] == 1 or not _is_channels_last(x))
+    last = _is_channels_last(x) and not planes
     made = NewArray(x.element, shape, CHANNELS_LAST if last else (0, 1, 2, 3))
     (out,) = problem.results(made)
     if not elements(shape):
@@ -60,6 +64,8 @@ def _build(problem: FunctionCall) -> CallPlan:
     if not elements(x.shape) or not elements(weight.shape):
         problem.refuse("bind.shape", f"x has shape {x.shape} and weight has shape {weight.shape}: there is nothing to "
                        "sum up")  # fmt: skip
+    if planes:
+        return _plan_of_planes(problem, made, stride, pad, dilation)
     convolve = (_by_patches if is_cpu(problem.target) else _by_tiles)(problem, shape, stride, pad, dilation)
     result = library.viewer(AxisView(CHANNELS_LAST, tuple(shape[a] for a in CHANNELS_LAST)), shape)
     is_final = convolve.element == x.element and (last if out is None else _is_channels_last(out)) and bias is None
@@ -80,6 +86,86 @@ def _build(problem: FunctionCall) -> CallPlan:
             from_last(outs[0], y)
 
     return CallPlan((made,), launch, (True,))
+
+
+def _plan_of_planes(problem: FunctionCall, made: NewArray, stride: int, pad: int, dilation: int) -> CallPlan:
+    """The plan for images in order C on a CPU: neither they nor filters in order C nor the result are rearranged."""
+    weight, library = problem.operand(1), problem.library
+    (out,) = problem.outs
+    filters, depth = weight.shape[0], elements(weight.shape[1:])
+    images, _, down, across = made.shape
+    straight, is_final = _is_packed(weight), out is None or _is_packed(out)
+    taps = library.viewer(AxisView((0, 1, 2, 3), (filters, depth)), weight.shape)
+    pixels = (images, filters, down * across)
+    flat = library.viewer(AxisView((0, 1, 2, 3), pixels), made.shape)
+    by = _pixel_by_pixel if _is_pixel_by_pixel(problem, stride, pad) else _by_planes
+    convolve = by(problem, made.shape, stride, pad, dilation)
+
+    def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        x, weight, offsets = arrays
+        y = outs[0] if is_final else library.empty(made.shape, made.element, made.order)
+        convolve(x, taps(weight if straight else library.copied(weight, (0, 1, 2, 3))), flat(y))
+        if offsets is not None:
+            library.add_along(y, offsets, 1)
+        if not is_final:
+            library.assign(outs[0], y)
+
+    return CallPlan((made,), launch, (True,))
+
+
+def _is_pixel_by_pixel(problem: FunctionCall, stride: int, pad: int) -> bool:
+    """Whether each pixel of the result comes from the same pixel of the image alone."""
+    return problem.operand(1).shape[2:] == (1, 1) and (stride, pad) == (1, 0)
+
+
+def _pixel_by_pixel(
+    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+) -> Callable[[Any, Any, Any], None]:
+    """Products of filters and images, which are patches as they are: filters x channels, images x channels x pixels."""
+    images, filters, down, across = shape
+    channels = problem.operand(1).shape[1]
+    a, b, c = (
+        Operand(name, problem.operand(0).element, sizes, ()).packed(range(len(sizes)))
+        for name, sizes in (
+            ("weight", (filters, channels)),
+            ("x", (images, channels, down * across)),
+            ("out", (images, filters, down * across)),
+        )
+    )
+    launch = launch_of_products(problem.library, problem.target, a, b, c)
+    show = problem.library.viewer(AxisView((0, 1, 2, 3), b.shape), problem.operand(0).shape)
+    return lambda x, weight, y: launch(weight, show(x), y)
+
+
+def _by_planes(
+    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+) -> Callable[[Any, Any, Any], None]:
+    """Products of patches of planes and filters; patches are copied into memory that each call allocates."""
+    weight, library, element = problem.operand(1), problem.library, problem.operand(0).element
+    images, _, down, across = shape
+    _, _, rows, columns = weight.shape
+    depth, area = elements(weight.shape[1:]), down * across
+    groups = sharing_groups(problem.target)
+    fitting = PATCHES_OF_PLANES // (depth * DTYPE_OF[element].itemsize)
+    tile = _even_tile(area, across, min(max(fitting, FEWEST), MOST_OF_PLANES, -(-images * area // groups)))
+    layers = min(groups, images * -(-area // tile))
+    kernel = settled(array_kernel("convolution_planes", "convolution_planes", problem.target, type=element), library)
+    # Behind the patches is a row of the mask of each tap.
+    patches = (layers, depth + columns, tile)
+    as_it_is = library.viewer(AxisView((0, 1, 2), patches), patches)
+
+    def launch(x: Any, taps: Any, y: Any) -> None:
+        memory = as_it_is(library.empty(patches, element, (0, 1, 2)))
+        kernel(stride, pad, dilation, rows, columns, across, x, taps, memory, y)
+
+    return launch
+
+
+def _even_tile(area: int, across: int, most: int) -> int:
+    """The pixels of parts of an image that are as large, whole rows where these are short enough."""
+    lines = across if across <= most < area else 1
+    parts = ceil(area / min(most, area))
+    return min(ceil(ceil(area / parts) / lines) * lines, area)
 
 
 def _to_channels_last(problem: FunctionCall, x: Operand) -> Callable[[Any], Any]:
@@ -157,6 +243,8 @@ def _by_patches(
 ) -> _Convolution:  # fmt: skip
     """Products of filters and patches, which work-groups copy into memory that each call allocates."""
     x, weight, library = problem.operand(0), problem.operand(1), problem.library
+    if _is_pixel_by_pixel(problem, stride, pad):
+        return _pixels_last(problem, shape)
     filters, channels, rows, columns = weight.shape
     depth, pixels = rows * columns * channels, shape[0] * shape[2] * shape[3]
     size = DTYPE_OF[x.element].itemsize
@@ -178,6 +266,26 @@ def _by_patches(
                taps(weight), memory, flat(y))  # fmt: skip
 
     return _Convolution(launch, x.element)
+
+
+def _pixels_last(problem: FunctionCall, shape: tuple[int, ...]) -> _Convolution:
+    """The product of images, whose channels are side by side, and filters of one pixel."""
+    x, weight, library = problem.operand(0), problem.operand(1), problem.library
+    (filters, channels), pixels = weight.shape[:2], shape[0] * shape[2] * shape[3]
+    straight = _is_channels_last(weight)
+    sizes = ("x", (pixels, channels)), ("out", (pixels, filters))
+    a, c = (Operand(name, x.element, shape, ()).packed((0, 1)) for name, shape in sizes)
+    b = Operand("weight", x.element, (channels, filters), (1, channels))
+    launch = launch_of_products(library, problem.target, a, b, c)
+    rows = library.viewer(AxisView(CHANNELS_LAST, a.shape), x.shape)
+    taps = library.viewer(AxisView(CHANNELS_LAST, (filters, channels)), weight.shape)
+    flat = library.viewer(AxisView((0, 1, 2, 3), c.shape), tuple(shape[a] for a in CHANNELS_LAST))
+
+    def convolve(x: Any, weight: Any, y: Any) -> None:
+        weight = weight if straight else library.copied(weight, CHANNELS_LAST)
+        launch(rows(x), library.turned(taps(weight)), flat(y))
+
+    return _Convolution(convolve, x.element)
 
 
 def _image(problem: FunctionCall) -> Callable[[Any], Any]:

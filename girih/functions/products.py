@@ -328,6 +328,11 @@ def _is_even(matrix: Operand) -> bool:
     return lines <= 1 or step * DTYPE_OF[matrix.element].itemsize % 16 == 0
 
 
+def launch_of_products(library: Library, target: str | None, a: Operand, b: Operand, c: Operand) -> Launch:
+    """What computes c := a b for matrices and batches of them, where the batch of a or b may be missing, or 1."""
+    return _batched(_Products(library, target, c.element), a, b, c)
+
+
 def _batched(products: _Products, a: Operand, b: Operand, c: Operand) -> Launch:
     """What computes all products of a batch."""
     batch = c.shape[:-2]

@@ -53,3 +53,21 @@ def test_convolution_by_patches(options: tuple[int, int, int], target: str) -> N
     kernel = array_kernel("convolution", "convolution", target, type="f32")
     kernel(stride, pad, dilation, 3, 2, down, across, images, taps, patches, y)
     near(y.reshape(2, down, across, filters).transpose(0, 3, 1, 2), wanted)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("tile", [4, 42])
+@pytest.mark.parametrize("options", [(1, 0, 1), (1, 1, 1), (2, 2, 1), (1, 2, 2), (3, 4, 1)])
+def test_convolution_by_planes(options: tuple[int, int, int], tile: int, target: str) -> None:
+    stride, pad, dilation = options
+    x, weight = drawn("f32", 2, 3, 7, 6), drawn("f32", 4, 3, 2, 3)
+    x[0, 0, 0] = np.inf  # What lies beside the image is 0, whatever lies there in memory.
+    x[0, 1, 2, 5] = np.nan
+    with np.errstate(invalid="ignore"):
+        wanted = references.conv2d(x, weight, None, stride, pad, dilation)
+    _, filters, down, across = wanted.shape
+    taps: Any = weight.reshape(4, -1)
+    patches, y = np.zeros((3, taps.shape[1] + 3, tile), np.float32), np.zeros((2, filters, down * across), np.float32)
+    kernel = array_kernel("convolution_planes", "convolution_planes", target, type="f32")
+    kernel(stride, pad, dilation, 2, 3, across, x, taps, patches, y)
+    near(y.reshape(wanted.shape), wanted)
