@@ -35,6 +35,7 @@ def install(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     monkeypatch.setattr(device, "_OPENED", {})
     monkeypatch.setattr(streams, "_STREAMS", {})
     monkeypatch.setattr(lines, "_POOLS", {})
+    monkeypatch.setattr(lines, "_COPIERS", {})
     quick._address.cache_clear()
     monkeypatch.setattr(kept, "assemblers", lambda **_: iter([PtxAsItIs()]))
     return fake

@@ -319,7 +319,11 @@ class FakeDriver:
     # --- memory ----------------------------------------------------------------------------
 
     def allocate(self, size: int, device: int) -> int:
-        """Memory of a device, as another library would allocate it; the address is a multiple of 512."""
+        """Memory of a device, as another library would allocate it; the address is a multiple of 512.
+
+        No other has a part of the last 16 bytes: a device gives out larger pieces.
+        """
+        size = -(-size // 16) * 16
         if self.allocated[device] + size > self.gpus[device].memory_bytes:
             raise _Refused(CUresult.CUDA_ERROR_OUT_OF_MEMORY)
         self.allocated[device] += size

@@ -27,12 +27,13 @@ from girih.back.llvm.nvptx.machine.kernel import GATHERED, LINED, TILE, CudaVari
 from girih.ir.types import F32
 from girih.runtime.cuda import quick, recipes
 from girih.runtime.cuda import variant as variants
+from girih.runtime.cuda.copies import lines
 from girih.runtime.cuda.copies.lines import LineCopy
 from girih.runtime.cuda.variant import LaunchDepth, SmallerTiles, parts_of_work_groups, shares_of_launch
 from girih.tile.amounts import Amount, number
 from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
-from tests.runtime.cuda.fake import FakeDriver
+from tests.runtime.cuda.fake import CUresult, FakeDriver
 from tests.runtime.cuda.test_cuda_launch import kernel
 from tests.tile.programs import product
 
@@ -370,8 +371,10 @@ def test_lines_that_begin_anywhere_are_copied(
     launch(*arguments)
     assert np.array_equal(arguments[-1], expected)
     assert len(fake.maps) == len(launch.tensor_maps(*arguments)) == maps
-    asked = ("cuMemAllocFromPoolAsync", "cuMemcpy2DAsync", "cuMemFreeAsync")
-    assert [fake.calls.count(name) for name in asked] == [copies] * 3
+    asked = ("cuMemAllocFromPoolAsync", "cuMemFreeAsync")
+    assert [fake.calls.count(name) for name in asked] == [min(copies, 1)] * 2
+    # One launch copies all lines, and one multiplies.
+    assert len(fake.launches) == 1 + min(copies, 1) and fake.calls.count("cuMemcpy2DAsync") == 0
     assert {one.tensor_map.global_strides[0] % 16 for one in fake.maps.values()} == {0}
 
 
@@ -439,9 +442,38 @@ def test_images_of_lines_are_copied(fake: FakeDriver) -> None:
     )
     content[:] = np.arange(56)
     fake.stack.append(0xC0)
-    made.copy.ask(source, target, 0)
-    fake.cuStreamSynchronize(0)
-    assert np.array_equal(copied.reshape(2, 3, 32)[:, :, :5], content.reshape(2, 4, 7)[:, :3, :5])
+    for ask in (made.copy.ask, lambda *places: lines.ask_for_copies(0, places[2], [(made.copy, *places[:2])])):
+        copied[:] = 0
+        ask(source, target, 0)
+        fake.cuStreamSynchronize(0)
+        assert np.array_equal(copied.reshape(2, 3, 32)[:, :, :5], content.reshape(2, 4, 7)[:, :3, :5])
+
+
+def test_lines_of_any_width_from_any_byte(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six copies, by two launches, or by the driver: where they are too large, or it does not assemble PTX."""
+    fake.stack.append(0xC0)
+    source = np.random.default_rng(1).integers(0, 256, 4096, np.uint8)
+    there = fake.allocate(4096, 0)
+    ctypes.memmove(there, source.tobytes(), 4096)
+    ways = [LineCopy(5, 1, 7, 1, 19, 7), LineCopy(16, 16, 3, 1, 16, 3), LineCopy(31, 33, 5, 1, 47, 5),
+            LineCopy(0, 150, 4, 2, 151, 5), LineCopy(2, 128, 2, 3, 130, 2), LineCopy(7, 257, 1, 1, 300, 1)]  # fmt: skip
+    for most in (2**28, 20, 0):
+        monkeypatch.setattr(lines, "_MOST_PIECES", most)
+        if most == 0:
+            monkeypatch.setattr(lines, "_COPIERS", {})
+            fake.failing["cuModuleLoadData"] = CUresult.CUDA_ERROR_INVALID_PTX
+        targets = [fake.allocate(one.bytes, 0) for one in ways]
+        lines.ask_for_copies(0, 0, [(one, there, target) for one, target in zip(ways, targets, strict=True)])
+        fake.cuStreamSynchronize(0)
+        for one, target in zip(ways, targets, strict=True):
+            found = np.frombuffer(ctypes.string_at(target, one.bytes), np.uint8)
+            found = found.reshape(one.count, one.lines, one.target_pitch)[:, :, : one.width]
+            begins = [
+                [one.begin + (k * one.between + n) * one.pitch for n in range(one.lines)] for k in range(one.count)
+            ]
+            assert np.array_equal(found, [[source[at : at + one.width] for at in image] for image in begins])
+    assert len(fake.launches) == 3
+    assert [fake.calls.count(f"cuMemcpy{n}DAsync") for n in (2, 3)] == [4, 8]
 
 
 @pytest.mark.parametrize(
@@ -500,12 +532,13 @@ def test_a_small_product_has_small_tiles(fake: FakeDriver, odd: bool, tmp_path: 
     kernel_ = girih.kernels.gemm_work_group(type="bf16", target="cuda")
     kernel_(a, b, c)
     assert np.array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(bf16))
-    assert [grid for grid, *_ in fake.launches] == [(8, 1, 1)]
+    # Lines are copied by a launch of its own.
+    assert [grid for grid, *_ in fake.launches][int(odd) :] == [(8, 1, 1)]
     assert fake.maps
     again = pickle.loads(pickle.dumps(kernel_))
     c[...] = 0
     again(a, b, c)
-    assert c.any() and fake.launches[1][0] == (8, 1, 1)
+    assert c.any() and fake.launches[-1][0] == (8, 1, 1) and len(fake.launches) == 2 * (1 + odd)
 
 
 # --- parts of the depth ---------------------------------------------------------------------------
