@@ -2,6 +2,9 @@
 
 Types are annotations and conversions; functions are instructions. All of them mean something in kernels only: called
 elsewhere they raise `OutsideKernelError`.
+
+`from girih.language import *` leaves Python's own `max`, `min`, `pow`, `print`, `range` and `sum` as they are: the
+words of these names are `gl.max` and so on.
 """
 
 from girih.language.arith import bitcast, cast, conj, div, full, imag, maximum, minimum, real, rem, where, zeros
@@ -14,7 +17,9 @@ from girih.language.builtin import (
     subgroup_local_id,
     subgroup_size,
 )
-from girih.language.control import barrier, cdiv, foreach, foreach_tile, parallel, print, range, unroll
+from girih.language.control import barrier, cdiv, foreach, foreach_tile, parallel, unroll
+from girih.language.control import print as print
+from girih.language.control import range as range
 from girih.language.coopmatrix import (
     apply,
     combine,
@@ -24,14 +29,14 @@ from girih.language.coopmatrix import (
     insert,
     load,
     load_blocked_interleaved,
-    max,
-    min,
     prefetch,
     store,
     store_blocked_interleaved,
-    sum,
     transpose,
 )
+from girih.language.coopmatrix import max as max
+from girih.language.coopmatrix import min as min
+from girih.language.coopmatrix import sum as sum
 from girih.language.linalg import axpby, cumsum, gemm, gemv, ger, hadamard
 from girih.language.math import (
     cos,
@@ -47,12 +52,12 @@ from girih.language.math import (
     native_log,
     native_log2,
     native_sin,
-    pow,
     rsqrt,
     sin,
     sqrt,
     tanh,
 )
+from girih.language.math import pow as pow
 from girih.language.memory import (
     associated,
     atomic_add,
@@ -107,6 +112,9 @@ from girih.language.types import (
     index,
 )
 from girih.language.words import OutsideKernelError
+
+NAMED_AS_BUILTINS = ("max", "min", "pow", "print", "range", "sum")
+"""The words that have names of Python's own functions, which a star leaves as they are."""
 
 __all__ = [
     "Array",
@@ -179,9 +187,7 @@ __all__ = [
     "local",
     "log",
     "log2",
-    "max",
     "maximum",
-    "min",
     "minimum",
     "native_cos",
     "native_exp",
@@ -192,10 +198,7 @@ __all__ = [
     "num_groups",
     "num_subgroups",
     "parallel",
-    "pow",
     "prefetch",
-    "print",
-    "range",
     "real",
     "rem",
     "rsqrt",
@@ -219,7 +222,6 @@ __all__ = [
     "subgroup_reduce_min",
     "subgroup_size",
     "subview",
-    "sum",
     "tanh",
     "tensor_copy_load",
     "tensor_copy_reduce",

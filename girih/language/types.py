@@ -212,6 +212,9 @@ else:
         It is a number, a truth value, a string, an element type or a tuple of these; each value makes a variant.
         """
 
+        def __class_getitem__(cls, item: Any) -> Any:
+            raise TypeError("gl.constant takes no type in brackets: its value has one; write size: gl.constant")
+
 
 E = TypeVar("E", bound=Number)
 R = TypeVar("R")

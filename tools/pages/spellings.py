@@ -170,7 +170,7 @@ def _words() -> Iterator[str]:
 def words() -> dict[str, Callable[..., object]]:
     """The words, by name; methods with the class in front."""
     found: dict[str, Callable[..., object]] = {}
-    for name in sorted(girih.language.__all__):
+    for name in sorted((*girih.language.__all__, *girih.language.NAMED_AS_BUILTINS)):
         value = getattr(girih.language, name)
         if hasattr(value, WORD):
             found[name] = value

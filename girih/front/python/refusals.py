@@ -178,7 +178,8 @@ def _word_for(name: str) -> str | None:
         return f"write gl.{name}(...)"
     if name in INSTEAD:
         return f"write {INSTEAD[name]}"
-    close = nearest(name, girih.language.__all__, cutoff=0.8)
+    known = (*girih.language.__all__, *girih.language.NAMED_AS_BUILTINS)
+    close = nearest(name, known, cutoff=0.8)
     return f"did you mean gl.{close}?" if close else None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+import types
 import typing
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from girih.front.python.codes import PythonFault, fault
-from girih.front.python.conversions import scalar_type
+from girih.front.python.conversions import element_hint, scalar_type
 from girih.front.python.reading import FunctionSource
 from girih.ir.core import is_name
 from girih.language import types as words
@@ -39,7 +40,8 @@ def declared_parameters(text: FunctionSource) -> tuple[Declared, ...]:
     """The parameters of a kernel, in order. Raises `PythonFault` for one that is not annotated by a type of kernels."""
     node = text.node
     if isinstance(node, ast.Lambda):
-        raise fault("function", "a kernel is a function defined with `def`, found a lambda", text.span(node))
+        hint = "give it a name, and annotate its parameters: def kernel(X: gl.Vector[gl.f32]) -> None"
+        raise fault("function", "a kernel is a function defined with `def`, found a lambda", text.span(node), hint)
     given = node.args
     for star, what in ((given.vararg, "*"), (given.kwarg, "**")):
         if star is not None:
@@ -87,15 +89,19 @@ def _evaluated(text: FunctionSource, argument: ast.arg) -> object:
         except ValueError:
             continue
     try:
-        return eval(value, function.__globals__, local)
+        # Behind `from __future__ import annotations` a string stands for what is between quotation marks, too.
+        first = eval(value, function.__globals__, local)
+        return eval(first, function.__globals__, local) if isinstance(first, str) else first
     except Exception as error:
         raise _unreadable(value, error, text.span(argument.annotation)) from None
 
 
 def _unreadable(annotation: str, error: Exception, span: Span) -> PythonFault:
-    return fault("annotation", f"the annotation `{annotation}` cannot be read: {error}", span,
-                 "import what it names where the kernel is defined; with `from __future__ import annotations` a name "
-                 "of an enclosing function is seen only where the body reads it, too")  # fmt: skip
+    hint = _USUAL
+    if isinstance(error, NameError):
+        hint = "import what it names where the kernel is defined; with `from __future__ import annotations` a name "
+        hint += "of an enclosing function is seen only where the body reads it, too"
+    return fault("annotation", f"the annotation `{annotation}` cannot be read: {error}", span, hint)
 
 
 def _meaning(
@@ -116,6 +122,9 @@ def _meaning(
     if isinstance(origin, type) and issubclass(origin, words.Array):
         rank = origin.rank if origin.rank is not None else _rank(arguments)
         inner = _element(arguments[0]) if arguments else None
+        if inner == "bool":
+            raise fault("annotation", "no array has elements of bool", text.span(argument.annotation or argument),
+                        "arrays of truth values are arrays of bytes: gl.i8")  # fmt: skip
         if rank is not None and (inner is not None or not arguments):
             return "array", inner, rank, ""
     if origin in (words.TensorMap, words.Im2colMap) and len(arguments) == 2:
@@ -142,11 +151,55 @@ def _rank(arguments: tuple[object, ...]) -> int | None:
 def _unknown(value: object, text: FunctionSource, argument: ast.arg) -> PythonFault:
     assert argument.annotation is not None
     span = text.span(argument.annotation)
-    name = getattr(value, "__name__", "")
-    hint = {"float": "say how large: gl.f32 or gl.f64", "complex": "say how large: gl.c32 or gl.c64",
-            "ndarray": "say type and rank: gl.Matrix[gl.f32], gl.Vector[gl.f32]"}.get(
-        name, "write gl.f32, gl.index, gl.Vector[gl.f32], gl.Array[gl.f32, Literal[3]], gl.constant")  # fmt: skip
-    return fault("annotation", f"`{ast.unparse(argument.annotation)}` is no type of kernels", span, hint)
+    return fault("annotation", f"`{ast.unparse(argument.annotation)}` is no type of kernels", span,
+                 annotation_hint(value, argument.arg) or _USUAL)  # fmt: skip
+
+
+_USUAL = "write gl.f32, gl.index, gl.Vector[gl.f32], gl.Array[gl.f32, Literal[3]], gl.constant"
+
+
+def annotation_hint(value: object, name: str) -> str | None:
+    """What to write in place of an annotation that is none of kernels."""
+    origin = typing.get_origin(value) or value
+    arguments = typing.get_args(value)
+    if value is None or origin in (typing.Union, types.UnionType):
+        return f"None may be given for an array of any annotation: gl.associated({name}) asks whether there is memory"
+    if isinstance(origin, type) and issubclass(origin, words.Array):
+        return _array_hint(origin, arguments)
+    if origin is words.Group:
+        return "say what its arrays are: gl.Group[gl.Vector[gl.f32]]"
+    if origin in (words.TensorMap, words.Im2colMap):
+        return f"say element type and rank: gl.{origin.__name__}[gl.f32, Literal[2]]"
+    if origin is words.Block:
+        return "tiles are made in the kernel, by gl.load(X[...]); a parameter is an array: gl.Matrix[gl.f32]"
+    if origin in (list, tuple, set, dict):
+        return "a list of arrays is a gl.Group[gl.Vector[gl.f32]], and a tuple of numbers a gl.constant"
+    if getattr(value, "__name__", "") == "ndarray" or getattr(origin, "__name__", "") == "ndarray":
+        return "say type and rank: gl.Matrix[gl.f32], gl.Vector[gl.f32]"
+    if origin is typing.Annotated or (callable(value) and not isinstance(value, type)):
+        return "a parameter is a number, gl.f32, an array, gl.Vector[gl.f32], or a gl.constant"
+    return None if isinstance(value, int) else element_hint(value)
+
+
+def _array_hint(origin: type[words.Array[Any, Any]], arguments: tuple[object, ...]) -> str | None:
+    """What to write in place of an array whose element type or rank is none."""
+    if len(arguments) == 2 and isinstance(arguments[1], int):
+        element = element_name(arguments[0]) or "gl.f32"
+        return f"write the rank as a literal type: gl.Array[{element}, Literal[{arguments[1]}]]"
+    first = arguments[0] if arguments else None
+    if isinstance(first, typing.ForwardRef):
+        first = first.__forward_arg__
+    hint = element_hint(first) if first is not None and _element(first) is None else None
+    if hint is not None:
+        return f"its elements have a type of kernels: {hint}"
+    rank = "" if origin.rank is not None else ", Literal[3]"
+    return f"say its element type{' and its rank' if rank else ''}: gl.{origin.__name__}[gl.f32{rank}]"
+
+
+def element_name(value: object) -> str | None:
+    """The name of an element type, or of a variable for one."""
+    element = _element(value)
+    return element.__name__ if isinstance(element, TypeVar) else None if element is None else f"gl.{element}"
 
 
 _RANKS = {0: "Scalar", 1: "Vector", 2: "Matrix"}

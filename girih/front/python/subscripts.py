@@ -66,7 +66,7 @@ class Subscripts(Expressions):
                 whose = owner.__name__ if inspect.ismodule(owner) or isinstance(owner, type) else str(owner)
                 hint = f"did you mean `{close}`?" if close else None
                 if owner is girih.language:
-                    hint = f"write {INSTEAD[name]}" if name in INSTEAD else hint or "gl.__all__ lists its names"
+                    hint = f"write {INSTEAD[name]}" if name in INSTEAD else hint or "dir(gl) lists its names"
                 self.fail("name", f"{whose} has no `{name}`", span, hint)
             self._capturable(value, name, span)
             return Known(value)

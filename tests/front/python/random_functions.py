@@ -13,8 +13,9 @@ import girih.language as gl
 from girih.language.words import WORD
 
 NAMES = ("X", "Y", "A", "n", "x", "i", "k", "size", "gl", "t", "s", "helper", "range", "len", "min", "gl.group_id")
-WORDS = (*(name for name in gl.__all__ if name[0].islower()), "nothing")
-SIGNATURES = {name: signature(getattr(gl, name)) for name in gl.__all__ if hasattr(getattr(gl, name), WORD)}
+EVERY_WORD = sorted((*gl.__all__, *gl.NAMED_AS_BUILTINS))
+WORDS = (*(name for name in EVERY_WORD if name[0].islower()), "nothing")
+SIGNATURES = {name: signature(getattr(gl, name)) for name in EVERY_WORD if hasattr(getattr(gl, name), WORD)}
 HEAD = "def kernel(X: gl.Matrix[gl.f32], Y: gl.Vector[gl.f32], A: gl.Group[gl.Vector[gl.f32]], n: gl.index,"
 HEAD += " x: gl.f32, size: gl.constant) -> None:\n"
 

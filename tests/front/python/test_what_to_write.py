@@ -130,7 +130,7 @@ CALLS = [
     ("s = gl.local((4, 8), np.float32)", "arguments", "np.float32", "write gl.f32"),
     ('s = gl.local((4, 8), "f32")', "arguments", '"f32"', "write gl.f32"),
     ("s = gl.local((4, 8), float)", "arguments", "float", "say how large: gl.f32 or gl.f64"),
-    ("t = gl.nonsense(x)", "name", "gl.nonsense", "gl.__all__ lists its names"),
+    ("t = gl.nonsense(x)", "name", "gl.nonsense", "dir(gl) lists its names"),
     ("t = gl.threadIdx", "name", "gl.threadIdx", "gl.subgroup_local_id()"),
 ]  # fmt: skip
 NUMBERS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from itertools import product
 from typing import Any, Literal
@@ -345,3 +346,11 @@ def test_the_transpose_of_a_matrix_is_a_factor() -> None:
     A, C = drawn(8, 4), drawn(8, 8)
     run(turned, A, C, options=SUBGROUP)
     np.testing.assert_array_equal(C, A @ A.T)
+
+
+def test_a_star_leaves_functions_of_python_alone() -> None:
+    space: dict[str, object] = {}
+    exec("from girih.language import *", space)
+    assert not {name for name in space if hasattr(builtins, name) and not name.startswith("__")}
+    for name in gl.NAMED_AS_BUILTINS:
+        assert hasattr(builtins, name) and getattr(gl, name) is not getattr(builtins, name)
