@@ -10,10 +10,12 @@ from girih import kernels
 from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.options import Option
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray, Operand
-from girih.functions.texts import library_kernel, settled
+from girih.functions.texts import is_cpu, library_kernel, settled
 
 ELEMENTS = ("f16", "bf16", "f32")
 MOST_HEADDIM = 1024
+FEW, FEW_QUERIES, FEW_KEYS = 128, 32, 16
+"""Up to so many queries, or keys, a CPU computes tiles of so many: little of them is empty."""
 
 
 def attention(
@@ -56,7 +58,8 @@ def _build(problem: FunctionCall) -> CallPlan:
         zeros = library.filled
         return CallPlan((made,), lambda arrays, outs: library.assign(outs[0], zeros(q.shape, q.element, 0)), (True,))
     kernel = settled(
-        library_kernel(kernels.attention, problem.target, type=q.element, headdim=headdim, causal=causal, fast=fast),
+        library_kernel(kernels.attention, problem.target, type=q.element, headdim=headdim, causal=causal, fast=fast,
+                       **_tile(problem, q.shape[-2], k.shape[-2])),
         library)  # fmt: skip
     views = [_heads(problem, one, count) for one, count in ((q, heads), (k, key_heads), (v, key_heads))]
     order = tuple(range(len(q.shape)))
@@ -76,6 +79,14 @@ _ATTENTION = ArrayFunction(
     _build,
     (Option("causal", flag=True), Option("scale", number=True, may_be_none=True), Option("fast", flag=True)),
 )
+
+
+def _tile(problem: FunctionCall, queries: int, keys: int) -> dict[str, int]:
+    """The sizes of the tile that are not those which suit the target."""
+    if not is_cpu(problem.target):
+        return {}
+    few = {"queries": FEW_QUERIES} if queries <= FEW else {}
+    return few | ({"keys": FEW_KEYS} if keys <= FEW else {})
 
 
 def _check_shapes(problem: FunctionCall, q: Operand, k: Operand, v: Operand) -> None:
