@@ -71,3 +71,16 @@ def test_convolution_by_planes(options: tuple[int, int, int], tile: int, target:
     kernel = array_kernel("convolution_planes", "convolution_planes", target, type="f32")
     kernel(stride, pad, dilation, 2, 3, across, x, taps, patches, y)
     near(y.reshape(wanted.shape), wanted)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_cross_entropy_by_work_items(target: str) -> None:
+    logits, targets = drawn("f32", 2, 21, 70), np.random.default_rng(0).integers(0, 21, (2, 70))
+    targets[1, 3] = -100
+    wanted = references.cross_entropy(logits.swapaxes(1, 2), targets, -100)
+    losses = np.zeros((2, 70), np.float32)
+    array_kernel("cross_entropy", "cross_entropy_across", target, lanes=16)(logits, targets, losses)
+    near(losses, wanted)
+    columns, short = np.ascontiguousarray(logits[1].T), np.zeros(70, np.float32)
+    array_kernel("cross_entropy", "cross_entropy_short", target, lanes=16)(columns, targets[1], short)
+    near(short, wanted[1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import girih
 from girih import functions
 from tests.functions import references
 from tests.functions.references import DTYPES, TARGETS, drawn, laid_out, near, wide
@@ -207,11 +208,45 @@ def test_cross_entropy(type_: str, index: type[np.signedinteger], target: str) -
     near(out, losses)
 
 
-def test_cross_entropy_of_classes_along_another_axis() -> None:
+@pytest.mark.parametrize("classes", [1, 6, 40])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_cross_entropy_along_each_axis(axis: int, classes: int) -> None:
+    sizes = [4, 35, 3]
+    sizes[axis] = classes
+    logits = drawn("f32", *sizes)
+    targets = np.random.default_rng(1).integers(0, classes, [*sizes[:axis], *sizes[axis + 1 :]])
+    targets[1, 1] = -100
+    turned = np.moveaxis(logits, axis, -1)
+    turned[0, 0, 0] = -np.inf if classes > 1 else 1.0
+    wanted = references.cross_entropy(turned, np.where(targets == 0, classes - 1, targets), -100)
+    for _, x in laid_out(logits):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = functions.cross_entropy(x, np.where(targets == 0, classes - 1, targets), axis, reduction="none")
+        near(found, wanted)
+        wrong = targets.copy()
+        wrong[2, 2] = classes
+        words = rf"targets\[2, 2\] is {classes}; there are {classes} classes"
+        with pytest.raises(girih.LaunchError, match=words), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            functions.cross_entropy(x, wrong, axis)
+
+
+def test_cross_entropy_without_a_number() -> None:
+    for classes in (3, 40):
+        logits = np.zeros((4, classes), np.float32)
+        logits[0], logits[1, 2], logits[2, 1] = -np.inf, np.nan, np.inf
+        for x in (logits, np.asfortranarray(logits)):
+            losses = functions.cross_entropy(x, np.zeros(4, np.int64), reduction="none")
+            assert np.isnan(losses[:3]).all()
+            near(losses[3:], np.log([float(classes)]))
+
+
+def test_cross_entropy_of_what_is_copied() -> None:
     logits, targets = drawn("f32", 4, 33, 5), np.random.default_rng(1).integers(0, 33, (4, 5))
     wanted = references.cross_entropy(logits.swapaxes(1, 2), targets, -100)
     with pytest.warns(functions.CopyWarning, match="cross_entropy: logits is copied"):
-        near(functions.cross_entropy(logits, targets, 1, reduction="none"), wanted)
+        near(functions.cross_entropy(logits[:, ::-1], 32 - targets, 1, reduction="none"), wanted)
     with pytest.warns(functions.CopyWarning, match="cross_entropy: targets is copied"):
         near(
             functions.cross_entropy(logits.swapaxes(1, 2).copy(), np.asfortranarray(targets), reduction="none"), wanted
