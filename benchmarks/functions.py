@@ -5,10 +5,11 @@
     python benchmarks/functions.py --only softmax       one function
     python benchmarks/functions.py --save               also write benchmarks/results/DATE-array-functions.json
 
-20 shapes of matmul, of softmax and of layernorm, each with arrays in order C and in order F. All allocate their result.
-Functions are called in turns. A ratio is the time of the peer over ours: above 1, girih is faster. NumPy has neither
-softmax nor layernorm: what stands for it is the usual expression, without what it would cost to write it better.
-Nothing is asserted but that results are right.
+20 shapes of each function, each in order C and in order F; images in order C and with channels side by side.
+All allocate their result. Functions are called in turns. A ratio is the time of the peer over ours: above 1, girih is
+faster. NumPy has only the product and the scan: what stands for others is the usual expression, without what it would
+cost to write it better; it has no erf, so that `gelu` has it by tanh only. Nothing is asserted but that results are
+right.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ sys.path.insert(0, str(ROOT))
 
 SEED = 20
 SHAPES = 20
-FUNCTIONS = ("matmul", "softmax", "layernorm")
+FUNCTIONS = (
+    "matmul", "softmax", "layernorm", "rms_norm", "gelu", "gelu_tanh", "scan", "topk", "cross_entropy", "attention",
+    "conv2d",
+)  # fmt: skip
 ORDERS = ("C", "F")
+LAST = "channels last"
+MOST_ELEMENTS, MOST_WORK = 4_000_000, 300_000_000
 TYPES = ("f32", "f32", "f32", "f64")
 WORST = 6
 
@@ -47,63 +53,181 @@ def problems(functions: Sequence[str]) -> Iterator[Problem]:
     source = draw.Random(SEED)
     for name in FUNCTIONS:
         for number in range(SHAPES):
-            type_ = TYPES[number % len(TYPES)]
-            if name == "matmul":
-                sizes = tuple(size(source, 4, 1500) for _ in range(3))
-            else:
-                length = size(source, 8, 20000)
-                sizes = (max(1, min(size(source, 4, 20000), 4_000_000 // length)), length)
+            type_ = "f32" if name == "attention" else TYPES[number % len(TYPES)]
+            sizes = drawn_sizes(name, source)
             if name in functions:
-                yield from ((name, type_, order, sizes) for order in ORDERS)
+                yield from ((name, type_, order, sizes) for order in (("C", LAST) if name == "conv2d" else ORDERS))
 
 
-def calls(problem: Problem, torch: Any) -> dict[str, Callable[[], Any]]:
+def drawn_sizes(name: str, source: draw.Random) -> tuple[int, ...]:
+    """Sizes for a function: of matrices, of rows and columns, of heads, or of images and filters."""
+    if name == "matmul":
+        return tuple(size(source, 4, 1500) for _ in range(3))
+    if name == "attention":
+        heads, keys, headdim = size(source, 1, 16), size(source, 16, 1000), source.choice((32, 64, 64, 128))
+        return heads, min(keys, MOST_WORK // (heads * keys * headdim)), keys, headdim
+    if name == "conv2d":
+        while True:
+            images, channels, filters = size(source, 1, 8), size(source, 1, 512), size(source, 4, 512)
+            pixels, taps, stride = size(source, 7, 112), source.choice((1, 3, 3, 5)), source.choice((1, 1, 1, 2))
+            if images * channels * filters * (pixels * taps // stride) ** 2 <= MOST_WORK:
+                return images, channels, pixels, filters, taps, stride
+    length = size(source, 8, 20000)
+    rows = max(1, min(size(source, 4, 20000), MOST_ELEMENTS // length))
+    return (rows, length, max(1, min(length, size(source, 1, 64)))) if name == "topk" else (rows, length)
+
+
+Made = dict[str, Callable[[], Any]]
+
+
+def calls(problem: Problem, torch: Any) -> Made:
     """What computes a problem, by who does it; torch only where it is installed."""
     import numpy as np
-
-    from girih import functions
 
     name, type_, order, sizes = problem
     dtype = np.float32 if type_ == "f32" else np.float64
     random = np.random.default_rng([SEED, *sizes])
 
     def array(*shape: int) -> Any:
-        return np.asarray(random.standard_normal(shape).astype(dtype), order=order)  # type: ignore[call-overload]
+        made = random.standard_normal(shape).astype(dtype)
+        if order == LAST:
+            return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+        return np.asarray(made, order=order)  # type: ignore[call-overload]
 
-    def tensors(*arrays: Any) -> list[Any]:
-        return [torch.from_numpy(one) for one in arrays]
+    tables: dict[str, Callable[..., Made]] = {
+        "matmul": products, "attention": attentions, "conv2d": convolutions, "cross_entropy": losses, "topk": largest,
+    }  # fmt: skip
+    if name in tables:
+        return tables[name](array, sizes, torch)
+    return columns(name, array, sizes, torch)
 
-    made: dict[str, Callable[[], Any]]
-    if name == "matmul":
-        m, k, n = sizes
-        a, b = array(m, k), array(k, n)
-        made = {"girih": lambda: functions.matmul(a, b), "numpy": lambda: np.matmul(a, b)}
-        if torch is not None:
-            ta, tb = tensors(a, b)
-            made["torch"] = lambda: torch.matmul(ta, tb)
-        return made
-    x = array(*sizes)
-    if name == "softmax":
 
-        def expression() -> Any:
-            e = np.exp(x - x.max(-1, keepdims=True))
-            return e / e.sum(-1, keepdims=True)
+def products(array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    import numpy as np
 
-        made = {"girih": lambda: functions.softmax(x), "numpy": expression}
-        if torch is not None:
-            (tx,) = tensors(x)
-            made["torch"] = lambda: torch.softmax(tx, -1)
-        return made
-    weight, bias = array(sizes[1]), array(sizes[1])
+    from girih import functions
 
-    def normal() -> Any:
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5) * weight + bias
-
-    made = {"girih": lambda: functions.layernorm(x, weight, bias), "numpy": normal}
+    m, k, n = sizes
+    a, b = array(m, k), array(k, n)
+    made: Made = {"girih": lambda: functions.matmul(a, b), "numpy": lambda: np.matmul(a, b)}
     if torch is not None:
-        tx, tw, tb = tensors(x, weight, bias)
-        made["torch"] = lambda: torch.nn.functional.layer_norm(tx, (sizes[1],), tw, tb)
+        ta, tb = torch.from_numpy(a), torch.from_numpy(b)
+        made["torch"] = lambda: torch.matmul(ta, tb)
+    return made
+
+
+def columns(name: str, array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    """Functions whose result is like x."""
+    import numpy as np
+
+    from girih import functions
+
+    x, weight, bias, eps = array(*sizes), array(sizes[1]), array(sizes[1]), 1e-5
+
+    def softmax() -> Any:
+        e = np.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def layernorm() -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + eps) * weight + bias
+
+    ours: Made = {
+        "softmax": lambda: functions.softmax(x), "layernorm": lambda: functions.layernorm(x, weight, bias),
+        "rms_norm": lambda: functions.rms_norm(x, weight, eps=eps), "gelu": lambda: functions.gelu(x),
+        "gelu_tanh": lambda: functions.gelu(x, approximate="tanh"), "scan": lambda: functions.scan(x),
+    }  # fmt: skip
+    by_numpy: Made = {
+        "softmax": softmax, "layernorm": layernorm,
+        "rms_norm": lambda: x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * weight,
+        "gelu_tanh": lambda: 0.5 * x * (1 + np.tanh(float(np.sqrt(2 / np.pi)) * (x + 0.044715 * (x * x * x)))),
+        "scan": lambda: np.cumsum(x, -1, dtype=x.dtype),
+    }  # fmt: skip
+    made = {"girih": ours[name]} | ({"numpy": by_numpy[name]} if name in by_numpy else {})
+    if torch is not None:
+        tx, tw, tb = (torch.from_numpy(one) for one in (x, weight, bias))
+        f = torch.nn.functional
+        by_torch: Made = {
+            "softmax": lambda: torch.softmax(tx, -1), "layernorm": lambda: f.layer_norm(tx, (sizes[1],), tw, tb),
+            "rms_norm": lambda: f.rms_norm(tx, (sizes[1],), tw, eps), "gelu": lambda: f.gelu(tx),
+            "gelu_tanh": lambda: f.gelu(tx, approximate="tanh"), "scan": lambda: torch.cumsum(tx, -1),
+        }  # fmt: skip
+        made["torch"] = by_torch[name]
+    return made
+
+
+def largest(array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    """Values only are compared: NumPy's indices of equal elements are any."""
+    import numpy as np
+
+    from girih import functions
+
+    x, k = array(*sizes[:2]), sizes[2]
+
+    def by_numpy() -> Any:
+        found = np.argpartition(x, -k, -1)[:, -k:]
+        values = np.take_along_axis(x, found, -1)
+        order = np.argsort(-values, -1)
+        return np.take_along_axis(values, order, -1), np.take_along_axis(found, order, -1)
+
+    made: Made = {"girih": lambda: functions.topk(x, k), "numpy": by_numpy}
+    if torch is not None:
+        tx = torch.from_numpy(x)
+        made["torch"] = lambda: torch.topk(tx, k)
+    return made
+
+
+def losses(array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    import numpy as np
+
+    from girih import functions
+
+    x, rows = array(*sizes), np.arange(sizes[0])
+    targets = np.random.default_rng(SEED).integers(0, sizes[1], sizes[0])
+
+    def by_numpy() -> Any:
+        highest = x.max(-1, keepdims=True)
+        return (np.log(np.exp(x - highest).sum(-1)) + highest[:, 0] - x[rows, targets]).mean()
+
+    made: Made = {"girih": lambda: functions.cross_entropy(x, targets), "numpy": by_numpy}
+    if torch is not None:
+        tx, tt = torch.from_numpy(x), torch.from_numpy(targets)
+        made["torch"] = lambda: torch.nn.functional.cross_entropy(tx, tt)
+    return made
+
+
+def attentions(array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    import warnings
+
+    import numpy as np
+
+    from girih import functions
+
+    heads, queries, keys, headdim = sizes
+    q, k, v = array(heads, queries, headdim), array(heads, keys, headdim), array(heads, keys, headdim)
+    warnings.simplefilter("ignore", functions.CopyWarning)
+
+    def by_numpy() -> Any:
+        scores = q @ k.swapaxes(-1, -2) * headdim**-0.5
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return (e / e.sum(-1, keepdims=True)) @ v
+
+    made: Made = {"girih": lambda: functions.attention(q, k, v), "numpy": by_numpy}
+    if torch is not None:
+        tensors = [torch.from_numpy(one)[None] for one in (q, k, v)]
+        made["torch"] = lambda: torch.nn.functional.scaled_dot_product_attention(*tensors)[0]
+    return made
+
+
+def convolutions(array: Callable[..., Any], sizes: Sequence[int], torch: Any) -> Made:
+    from girih import functions
+
+    images, channels, pixels, filters, taps, stride = sizes
+    x, weight, pad = array(images, channels, pixels, pixels), array(filters, channels, taps, taps), taps // 2
+    made: Made = {"girih": lambda: functions.conv2d(x, weight, stride=stride, padding=pad)}
+    if torch is not None:
+        tx, tw = torch.from_numpy(x), torch.from_numpy(weight)
+        made["torch"] = lambda: torch.nn.functional.conv2d(tx, tw, stride=stride, padding=pad)
     return made
 
 
@@ -114,10 +238,11 @@ def measured(problem: Problem, torch: Any, threads: int, *, quick: bool) -> dict
     from girih.bench.measuring.timing import QUICK, THOROUGH, clock_for, interleaved, rest_for
 
     made = calls(problem, torch)
-    results = {who: np.asarray(call()) for who, call in made.items()}
+    results = {who: np.asarray(found[0] if isinstance(found := call(), tuple) else found) for who, call in made.items()}
     close = 1e-9 if problem[1] == "f64" else 2e-3
     for who, result in results.items():
-        np.testing.assert_allclose(results["girih"], result, rtol=close, atol=close, err_msg=f"{problem} by {who}")
+        near = close * max(1.0, float(np.abs(result).max(initial=0)))
+        np.testing.assert_allclose(results["girih"], result, rtol=close, atol=near, err_msg=f"{problem} by {who}")
     samples = interleaved(made, QUICK if quick else THOROUGH, clock_for(threads), rest_for(threads))
     name, type_, order, sizes = problem
     return {
@@ -131,7 +256,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The distribution of ratios by function, order and peer."""
     found = []
     for name in dict.fromkeys(row["function"] for row in rows):
-        for order in ORDERS:
+        for order in (*ORDERS, LAST):
             here = [row for row in rows if (row["function"], row["order"]) == (name, order)]
             for peer in here[0]["ratios"] if here else ():
                 ratios = sorted(row["ratios"][peer] for row in here)
