@@ -6,13 +6,15 @@ Both are values; each method returns another one. Numbers may be known only at r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, SupportsIndex, TypeVar, overload
+from typing import Any, Concatenate, Literal, ParamSpec, SupportsIndex, TypeVar, overload
 
-from girih.language.types import Array, Block, Number, i32, index
+from girih.language.types import Array, Block, Number, i32
 from girih.language.words import outside, word
 
 E = TypeVar("E", bound=Number)
 D = TypeVar("D", bound=Number)
+P = ParamSpec("P")
+"""The coordinates of a block and the position in it, which a decode function gets behind the block."""
 
 ClampMode = Literal["undefined", "constant", "clamp_to_edge", "repeat", "mirror_repeat"]
 """What a load gets outside of the tensor (000 3.X "Tensor Clamp Mode")."""
@@ -110,31 +112,7 @@ def load_tensor(
     view: TensorView | None = None,
     *,
     offset: Any = 0,
-    decode: Callable[[Array[D, Any], index, index], E],
-    block_dtype: type[D],
-    block_shape: int | tuple[int, ...],
-) -> Block[E]: ...
-@overload
-def load_tensor(
-    init: Block[E],
-    array: Array[Any, Any],
-    layout: TensorLayout,
-    view: TensorView | None = None,
-    *,
-    offset: Any = 0,
-    decode: Callable[[Array[D, Any], index, index, index, index], E],
-    block_dtype: type[D],
-    block_shape: int | tuple[int, ...],
-) -> Block[E]: ...
-@overload
-def load_tensor(
-    init: Block[E],
-    array: Array[Any, Any],
-    layout: TensorLayout,
-    view: TensorView | None = None,
-    *,
-    offset: Any = 0,
-    decode: Callable[[Array[D, Any], index, index, index, index, index, index], E],
+    decode: Callable[Concatenate[Array[D, Any], P], E],
     block_dtype: type[D],
     block_shape: int | tuple[int, ...],
 ) -> Block[E]: ...

@@ -362,6 +362,13 @@ def test_a_kernel_inside_a_function_is_not_pickled() -> None:
     assert copy.deepcopy(inner) is inner
 
 
+def test_a_kernel_is_not_decorated_again() -> None:
+    with pytest.raises(girih.CompileError, match="subtract is a kernel already") as raised:
+        girih.kernel(grid=lambda X: 4)(subtract)
+    assert "give all options to one @girih.kernel" in str(raised.value)
+    girih.kernel(grid=lambda X: 4)(subtract.function)
+
+
 def test_a_kernel_calls_no_other_one() -> None:
     @girih.kernel
     def twice(X: gl.Matrix[gl.f32], Y: gl.Matrix[gl.f32], Z: gl.Matrix[gl.f32]) -> None:

@@ -7,6 +7,7 @@ import builtins
 import inspect
 import math
 import types
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -437,7 +438,8 @@ class Calls(Subscripts):
 
         def wrong(message: str) -> NoReturn:
             head = _head(scope.text, node)
-            labels = ((span, ""), (head, f"`{name}` is defined here")) if head.start < head.end else ()
+            apart = span.source is not head.source or head.end < span.start or head.start > span.end
+            labels = ((span, ""), (head, f"`{name}` is defined here")) if apart else ()
             self.fail("arguments", message, span, f"it is {name}({ast.unparse(given)})", labels)
 
         if given.vararg or given.kwarg:
@@ -516,9 +518,9 @@ class Calls(Subscripts):
             found = called_from(found, name, span)
         super().report(found)
 
+    @abstractmethod
     def block(self, body: Sequence[ast.stmt]) -> None:
         """Translate statements."""
-        raise NotImplementedError
 
 
 Argument = tuple[Operand, Span]

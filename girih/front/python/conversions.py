@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -92,8 +93,11 @@ def default_type(value: Literal) -> Number | Boolean:
     return F32 if isinstance(value, float) else C32
 
 
-class Conversions(KernelEmission):
-    """The translator's part for values: numbers, indices, memory, matrices."""
+class Conversions(KernelEmission, ABC):
+    """The translator's part for values: numbers, indices, memory, matrices.
+
+    The parts of the translator build on one another; what one leaves to a later one is abstract.
+    """
 
     # --- numbers ---------------------------------------------------------------------------
 
@@ -427,9 +431,9 @@ class Conversions(KernelEmission):
         first, second = (self._offset(part, axis) for axis in kept)
         return plane, first, second
 
+    @abstractmethod
     def product(self, product: MatrixProduct, scope: MatrixScope | None = None) -> Value:
         """A product that is added to zeros."""
-        raise NotImplementedError
 
 
 def _axes_hint(rank: int, kept: int) -> str:

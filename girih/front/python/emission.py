@@ -191,6 +191,8 @@ def described_value(value: object) -> str:
     if isinstance(value, type):
         return f"the type {value.__name__}"
     name = type(value).__name__
+    if name in ("LocalFunction", "builtin_function_or_method"):
+        return "a function"
     return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 

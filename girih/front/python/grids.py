@@ -26,7 +26,11 @@ class Grid:
 
     def __init__(self, text: FunctionSource, operands: Mapping[str, Operand]) -> None:
         self.text = text
-        self.operands = operands
+        given = text.node.args
+        self.own = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        self.parameters = operands
+        # Other names are looked up around the lambda, as Python does, though the kernel may have a parameter of them.
+        self.operands = {name: operands[name] for name in self.own if name in operands}
 
     def entries(self) -> tuple[GridExpression, ...]:
         """One expression for each axis. Raises `PythonFault`."""
@@ -35,17 +39,21 @@ class Grid:
         if isinstance(node, ast.Lambda):
             body = node.body
         else:
-            last = node.body[-1]
-            body = last.value if isinstance(last, ast.Return) else None
+            first = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            body = first[0].value if len(first) == 1 and isinstance(first[0], ast.Return) else None
         if body is None:
-            raise fault("grid", "a grid is a lambda that gives a number or a tuple", self.text.whole)
-        known = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-        for name in sorted(known - set(self.operands)):
-            raise fault("grid", f"the kernel has no parameter `{name}`", self.text.whole,
-                        f"its parameters are {', '.join(self.operands)}")  # fmt: skip
+            raise fault("grid", "a grid is a lambda, or a function of a single `return`, that gives numbers",
+                        self.text.whole, HINT)  # fmt: skip
+        if node.args.vararg or node.args.kwarg:
+            raise fault("grid", "a grid has parameters of the kernel, by their names", self.text.whole, HINT)
+        for name in self.own:
+            if name not in self.parameters:
+                raise fault("grid", f"the kernel has no parameter `{name}`", self.text.whole,
+                            f"its parameters are {', '.join(self.parameters)}")  # fmt: skip
         items = body.elts if isinstance(body, ast.Tuple) else [body]
         if not 1 <= len(items) <= 3:
-            raise fault("grid", f"a grid has one to three numbers, found {len(items)}", self.text.span(body))
+            raise fault("grid", f"a grid has one to three numbers, found {len(items)}", self.text.span(body),
+                        "work-groups lie along x, y and z; numbers that are left out are 1")  # fmt: skip
         return tuple(self.number(item) for item in items)
 
     def number(self, node: ast.expr) -> GridExpression:
@@ -94,16 +102,26 @@ class Grid:
         operand = self.operands.get(name)
         axis = self.number(place)
         if not isinstance(operand, Memory) or not isinstance(axis, GridNumber):
-            raise fault("grid", f"`{name}` is no array, or the axis is no number", span, HINT)
+            raise self._no_size(name, span)
         if not -operand.rank <= axis.value < operand.rank:
             raise fault("grid", f"`{name}` has {operand.rank} axes, found number {axis.value}", span)
         return GridSize(operand.value, operand.mode(axis.value % operand.rank), span=span)
+
+    def _no_size(self, name: str, span: Span) -> PythonFault:
+        """What is wrong with `name.shape[...]` that is no size of an array."""
+        if name not in self.operands and name in self.parameters:
+            names = ", ".join((*self.own, name))
+            return fault("grid", f"`{name}` is no parameter of the grid", span, f"write lambda {names}: ...")
+        return fault("grid", f"`{name}` is no array, or the axis is no number", span, HINT)
 
     def _named(self, name: str, span: Span) -> GridExpression:
         operand = self.operands.get(name)
         if operand is None:
             found = outside_name(self.text, name)
             operand = Known(found[0]) if found else None
+        if operand is None and name in self.parameters:
+            names = ", ".join((*self.own, name))
+            raise fault("grid", f"`{name}` is no parameter of the grid", span, f"write lambda {names}: ...")
         if isinstance(operand, Known):
             value = literal_of(operand.value)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -113,7 +131,7 @@ class Grid:
         raise fault("grid", f"`{name}` is no integer", span, HINT)
 
     def _outside(self, node: ast.Attribute, span: Span) -> GridExpression:
-        if isinstance(node.value, ast.Name):
+        if isinstance(node.value, ast.Name) and node.value.id not in self.own:
             found = outside_name(self.text, node.value.id)
             value = literal_of(getattr(found[0], node.attr, None)) if found else None
             if isinstance(value, int) and not isinstance(value, bool):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -452,6 +453,6 @@ class Loops(Branches):
             "add with gl.atomic_add, reduce over the work-items, or loop over a range",
         )
 
+    @abstractmethod
     def assign(self, target: ast.expr, operand: Operand, at: Span) -> None:
         """Assign to a name, a tuple of names, or elements."""
-        raise NotImplementedError

@@ -77,6 +77,12 @@ def is_wrapped(function: object) -> bool:
     return hasattr(function, "__wrapped__") and type(function) in (types.FunctionType, type(lru_cache(_name)))
 
 
+def is_kernel(function: object) -> bool:
+    """Whether something is a kernel, in Python or of a text."""
+    kind = type(function)
+    return kind.__module__.startswith("girih.") and any(base.__name__.endswith("Kernel") for base in kind.__mro__)
+
+
 def _name(function: object) -> str:
     return str(getattr(function, "__name__", function))
 
@@ -86,6 +92,9 @@ def read_function(function: object) -> FunctionSource:
     if is_wrapped(function):
         raise fault("function", f"{_name(function)} is wrapped by another decorator, {WRAPPED}", NOWHERE,
                     "leave that decorator out; above @girih.kernel it is called with each launch")  # fmt: skip
+    if is_kernel(function):
+        raise fault("function", f"{_name(function)} is a kernel already", NOWHERE,
+                    "give all options to one @girih.kernel; another one takes its `.function`")  # fmt: skip
     plain = inspect.unwrap(function) if callable(function) else function
     if not isinstance(plain, types.FunctionType):
         raise fault("function", f"expected a function defined with `def`, found {_kind(function)}", NOWHERE,

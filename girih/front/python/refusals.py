@@ -11,7 +11,7 @@ import types
 
 from girih.diagnostics import nearest
 from girih.front.python.emission import described_value
-from girih.front.python.reading import WRAPPED, is_wrapped
+from girih.front.python.reading import WRAPPED, is_kernel, is_wrapped
 from girih.front.python.scopes import LocalFunction
 from girih.language.foreign import INSTEAD
 from girih.language.words import WORD
@@ -151,12 +151,6 @@ def _name(function: object) -> str:
 _OTHER_KERNEL = (
     "launch it before or behind this one; what both compute goes into a function without @girih.kernel, which both call"
 )
-
-
-def is_kernel(function: object) -> bool:
-    """Whether something is a kernel, in Python or of a text."""
-    kind = type(function)
-    return kind.__module__.startswith("girih.") and any(base.__name__.endswith("Kernel") for base in kind.__mro__)
 
 
 def _room(function: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from abc import abstractmethod
 from enum import Enum
 
 import girih.language
@@ -12,7 +13,8 @@ from girih.front.python.conversions import checks, literal_of
 from girih.front.python.emission import described, described_value
 from girih.front.python.expressions import Expressions
 from girih.front.python.operands import Known, Many, MatrixProduct, Memory, Operand, Part, Runtime
-from girih.front.python.refusals import is_kernel, refused_callee
+from girih.front.python.reading import is_kernel
+from girih.front.python.refusals import refused_callee
 from girih.ir.core import Index, Value
 from girih.ir.types import INDEX, CoopMatrix, GroupType, Number, Use, element_type
 from girih.language.foreign import INSTEAD
@@ -186,9 +188,9 @@ class Subscripts(Expressions):
         (member,) = self.add("load", type.memref, span=self.span(node), uses=uses, tensor=group, indices=(place,))
         return Memory(member, self.axes_of_members(group))
 
+    @abstractmethod
     def axes_of_members(self, group: Value) -> tuple[int, ...]:
         """The axes of the modes of a group's members."""
-        raise NotImplementedError
 
     # --- slices ----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,26 @@ from tests.front.python.facts import translated
 
 BLOCK = 32
 TABLE = np.zeros(3)
+Y = np.zeros((7, 7))
+size = 11
+
+
+def in_a_text(text: str) -> Callable[..., object]:
+    """A lambda around which there are no names."""
+    name = f"<grid>{text}"
+    linecache.cache[name] = (len(text), None, [text], name)
+    made: Callable[..., object] = eval(compile(text, name, "eval"), {})
+    return made
+
+
+def of_two_lines(X: Any) -> Any:
+    n = X.shape[0]
+    return n
+
+
+def with_words(X: Any) -> Any:
+    """The rows."""
+    return X.shape[0]
 
 
 def kernel(X: gl.Matrix[gl.f32], Y: gl.Vector[gl.f32], n: gl.index, size: gl.constant) -> None:
@@ -68,6 +89,12 @@ def test_modes_of_a_grid_follow_the_order_of_the_array() -> None:
         (lambda: TABLE, "`TABLE` is no integer"),
         (lambda n: [n], "[n]"),
         (lambda n: n if n > 1 else 1, "does not stand in a grid"),
+        (lambda Y: Y.size, "Y.size"),
+        (in_a_text("lambda X: n"), "`n` is no parameter of the grid"),
+        (in_a_text("lambda n: X.shape[0]"), "`X` is no parameter of the grid"),
+        (in_a_text("lambda X: A.shape[0]"), "`A` is no array"),
+        (lambda n, **others: n, "by their names"),
+        (of_two_lines, "a function of a single `return`"),
     ],
 )
 def test_what_a_grid_is_not_made_of(grid: Callable[..., object], words: str) -> None:
@@ -76,7 +103,14 @@ def test_what_a_grid_is_not_made_of(grid: Callable[..., object], words: str) -> 
     (found,) = error.value.diagnostics
     assert found.code == "python.grid"
     assert words in found.message
-    assert found.span.file == __file__
+    assert found.span.file in (__file__, "<grid>" + found.span.source.text)
+
+
+def test_a_name_that_the_grid_does_not_take_is_one_of_its_surroundings() -> None:
+    """As in Python: the kernel's own `size` is 8, that of this module 11."""
+    assert grid_of(lambda X: size) == "11"
+    assert grid_of(lambda size: size) == "8"
+    assert grid_of(with_words) == "size(%X, 0)"
 
 
 VECTOR = ArrayFacts("f32", (None,), (1,), (0,))
