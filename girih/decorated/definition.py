@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from inspect import Parameter
-from operator import itemgetter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from girih.arguments.report import ArgumentReport
 from girih.arguments.seen import SeenArray
 from girih.decorated.arguments import in_order
-from girih.decorated.keys import Key, key_maker
+from girih.decorated.calling import Entrance
 from girih.decorated.results import Rule, checked_rules
-from girih.decorated.specialise import ArrayPromises, Axes, Looked, Specialised, look, specialised
-from girih.decorated.turning import turned
+from girih.decorated.specialise import ArrayPromises, Specialised, look, specialised
 from girih.decorated.variants import Variant, VariantKey, Variants
 from girih.decorated.watch import Watched, watched
 from girih.diagnostics import CompileError, LaunchError, errors, nearest
@@ -32,7 +30,6 @@ from girih.tuned.file import TuningFileError
 from girih.tuned.selection import ChoiceTable
 
 if TYPE_CHECKING:
-    from girih.api import Kernel
     from girih.diagnostics import Diagnostic
     from girih.ir.core import Module
     from girih.ir.limits import DeviceLimits
@@ -56,15 +53,21 @@ class DecoratedFunction:
     settings: Mapping[str, str]
     results: Mapping[str, Rule]
     variants: Variants
-    key: Callable[[Sequence[object]], Key | None]
-    runtime: tuple[int, ...]
-    """The numbers of the parameters that are no constants."""
-    defaults: tuple[tuple[str, object], ...]
-    """The names of the parameters with their defaults."""
+    entrance: Entrance
     tuned: ChoiceTable | None = None
     """What was chosen for constants; those that it may set have the default `TUNED`."""
     untuned: Mapping[str, object] = field(default_factory=dict)
     """The defaults that these have where no choice suits a launch."""
+
+    @property
+    def runtime(self) -> tuple[int, ...]:
+        """The numbers of the parameters that are no constants."""
+        return tuple(number for number, p in enumerate(self.parameters) if p.kind != "constant")
+
+    @property
+    def arrays(self) -> tuple[int, ...]:
+        """The numbers of the parameters that are arrays."""
+        return tuple(number for number, p in enumerate(self.parameters) if p.kind == "array")
 
     @property
     def name(self) -> str:
@@ -82,18 +85,7 @@ class DecoratedFunction:
 
     def in_order(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
         """One argument for each parameter. Raises `LaunchError`."""
-        ordered, used = list(arguments), 0
-        for name, default in self.defaults[len(arguments) :]:
-            if name in named:
-                ordered.append(named[name])
-                used += 1
-            elif default is Parameter.empty:
-                break
-            else:
-                ordered.append(default)
-        if used != len(named) or len(ordered) != len(self.defaults):
-            return self.filled(self._in_order(self.parameters, arguments, named))
-        return tuple(ordered) if self.tuned is None else self.filled(ordered)
+        return self.filled(self._in_order(self.parameters, arguments, named))
 
     def _in_order(
         self, parameters: Sequence[Declared], arguments: Sequence[object], named: Mapping[str, object]
@@ -155,7 +147,7 @@ class DecoratedFunction:
             raise TuningFileError(f"{tuned.path} sets {unknown[0]!r}, and {has}: it was changed; tune it again")
         untuned = {p.name: p.default for p in self.parameters if p.name in tuned.names}
         parameters = with_defaults(self.parameters, dict.fromkeys(tuned.names, TUNED), self.name)
-        return replace(self, parameters=parameters, defaults=_defaults(parameters), tuned=tuned, untuned=untuned)
+        return replace(self, parameters=parameters, entrance=Entrance(parameters), tuned=tuned, untuned=untuned)
 
     # --- variants --------------------------------------------------------------------------
 
@@ -229,7 +221,7 @@ class DecoratedFunction:
     def with_constants(self, constants: Mapping[str, object]) -> DecoratedFunction:
         """The definition with other defaults of constants. Raises `ValueError`."""
         parameters = with_defaults(self.parameters, constants, self.name)
-        return replace(self, parameters=parameters, defaults=_defaults(parameters))
+        return replace(self, parameters=parameters, entrance=Entrance(parameters))
 
 
 class TunedConstant(Enum):
@@ -240,10 +232,6 @@ class TunedConstant(Enum):
 
 TUNED = TunedConstant.TUNED
 """The default of a constant that a file of `girih.tune` may set; the arguments of a launch decide."""
-
-
-def _defaults(parameters: Sequence[Declared]) -> tuple[tuple[str, object], ...]:
-    return tuple((p.name, p.default) for p in parameters)
 
 
 def with_defaults(parameters: Sequence[Declared], constants: Mapping[str, object], kernel: str) -> tuple[Declared, ...]:
@@ -287,9 +275,7 @@ def defined(
         settings,
         checked_rules(results, parameters),
         Variants(source.name, most),
-        key_maker(parameters),
-        tuple(number for number, p in enumerate(parameters) if p.kind != "constant"),
-        _defaults(parameters),
+        Entrance(parameters),
     )
 
 
@@ -305,57 +291,6 @@ def _check_sizes(sizes: Mapping[str, Sequence[int | str | None]], parameters: Se
         for entry in entries:
             if isinstance(entry, str) and entry not in constants:
                 raise ValueError(f"sizes names the constant {entry!r}; those of {kernel} are {', '.join(constants)}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Quick:
-    """What a call with a known key does: the kernel of its variant, and what makes its arguments of those of the call.
-
-    `take` is None where they are the same. It holds as long as what the function reads from outside is the same:
-    `names` in namespaces, with the values that they had, and `cells` of closures.
-    """
-
-    kernel: Kernel
-    take: Callable[[Sequence[Any]], Sequence[object]] | None
-    names: tuple[tuple[Mapping[str, object], str, object], ...]
-    cells: tuple[Watched, ...]
-
-    @staticmethod
-    def of(
-        kernel: Kernel, take: Callable[[Sequence[Any]], Sequence[object]] | None, outside: Sequence[Watched]
-    ) -> Quick:
-        """What a call does as long as what is outside stays."""
-        names = tuple((w.space, w.name, w.value) for w in outside if w.space is not None)
-        return Quick(kernel, take, names, tuple(w for w in outside if w.space is None))
-
-    def holds(self) -> bool:
-        """Whether what the function reads from outside is what it was."""
-        for space, name, value in self.names:
-            if space.get(name) is not value:
-                return False
-        return not self.cells or all(cell.same for cell in self.cells)
-
-    def launch(self, arguments: Sequence[Any]) -> None:
-        """Launch the kernel with the arguments of a call."""
-        self.kernel(*(arguments if self.take is None else self.take(arguments)))
-
-
-def taker(
-    runtime: tuple[int, ...], count: int, axes: Sequence[tuple[int, Axes]]
-) -> Callable[[Sequence[Any]], Sequence[object]] | None:
-    """What makes the arguments of a variant of those of a call; None where they are the same.
-
-    `runtime` has the numbers of parameters that are no constants, of `count` in all; `axes` those of arrays in another
-    order than F.
-    """
-    turn = dict(axes)
-    if turn:
-        return lambda given: [turned(given[n], turn[n]) if n in turn else given[n] for n in runtime]
-    if len(runtime) == count:
-        return None
-    if len(runtime) < 2:
-        return lambda given: [given[n] for n in runtime]
-    return itemgetter(*runtime)
 
 
 def _hashable(value: object) -> object:
@@ -375,6 +310,3 @@ def _kind(value: object) -> object:
     if isinstance(value, complex):
         return value.real.hex(), value.imag.hex()
     return type(value)
-
-
-__all__ = ["DecoratedFunction", "Looked", "Quick", "defined", "taker", "with_defaults"]

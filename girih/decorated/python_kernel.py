@@ -7,20 +7,19 @@ takes the one that there is. What takes long is done once: later calls with such
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pickle import PicklingError
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from girih.arguments.brackets import Grid, normalized_grid, shown_grid
-from girih.decorated.definition import DecoratedFunction, Quick, taker
-from girih.decorated.grids import refuse_no_grid
-from girih.decorated.keys import Key
+from girih.decorated.calls import KernelCalls
+from girih.decorated.definition import DecoratedFunction
 from girih.decorated.results import Rule, allocated, element_of, shape_of
 from girih.decorated.tracebacks import for_users, without_frames
 from girih.decorated.variants import Variant, Variants
-from girih.diagnostics import GirihError, LaunchError
+from girih.diagnostics import GirihError
 from girih.markup import folded, line
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from girih.api import Kernel, Launch
 
 _MOST_GRIDS = 64
-_MOST_KEYS = 256
-"""The numbers of grids and of keys that a kernel remembers."""
+"""The number of grids that a kernel remembers."""
 
 Sizes = tuple[int, int, int]
 
@@ -53,16 +51,11 @@ class PythonKernel:
         self._definition = definition
         self._options = options
         self._grid = grid
-        self._count = len(definition.parameters)
-        self._key = definition.key
-        self._quick: dict[Key, Quick] = {}
+        self._calls = KernelCalls(definition, grid, options)
+        self._is_tuned = definition.tuned is not None
+        self._enter: Callable[..., None] | None = None
         self._on_grids: dict[object, PythonKernel] = {}
         functools.update_wrapper(self, definition.function)
-        definition.variants.forgetful.add(self)
-
-    def forget(self) -> None:
-        """Let go of the variants that calls were made of; the next calls look them up again."""
-        self._quick.clear()
 
     def __reduce__(self) -> tuple[object, ...]:
         definition = self._definition
@@ -183,57 +176,27 @@ class PythonKernel:
         function that is in error or that the target refuses, `LaunchError` for wrong arguments, before anything runs,
         and `KernelError` for what was found while it ran.
         """
+        enter = self._enter
+        if enter is None:
+            enter = self._enter = self._definition.entrance.of(self._calls)
         try:
-            if named or len(arguments) != self._count:
-                arguments = self._definition.in_order(arguments, named)
-            key = self._key(arguments)
-            quick = None if key is None else self._quick.get(key)
-            if quick is None or not quick.holds():
-                self._first_call(arguments, key)
-                return
             try:
-                if quick.take is None:
-                    quick.kernel(*arguments)
+                if self._is_tuned:
+                    enter(*self._definition.in_order(arguments, named))
+                elif named:
+                    enter(*arguments, **named)
                 else:
-                    quick.kernel(*quick.take(arguments))
-            except LaunchError:
-                # Keys are coarser than what decides the variant: the arguments are looked at in full.
-                self._on_grid(arguments).launch(arguments)
+                    enter(*arguments)
+            except TypeError:
+                # Where the arguments do not suit the parameters, this says what is wrong with them.
+                self._definition.in_order(arguments, named)
+                raise
         except GirihError as error:
             raise without_frames(error) from None
 
-    def _first_call(self, arguments: Sequence[object], key: Key | None) -> None:
-        """Launch the variant for arguments that are looked at in full, and remember it for calls with their key."""
-        chosen = self._on_grid(arguments)
-        if key is not None:
-            if len(self._quick) >= _MOST_KEYS:
-                self._quick.clear()
-            self._quick[key] = chosen
-        chosen.launch(arguments)
-
-    def _on_grid(self, arguments: Sequence[object]) -> Quick:
-        """What launches the variant for some arguments, on a grid if that is of any effect. Raises `LaunchError`."""
-        chosen = self._chosen(arguments)
-        if self._grid is None and self._definition.options.grid is None:
-            refuse_no_grid(chosen.kernel.ir, self._definition.parameters)
-        return chosen
-
-    def _chosen(self, arguments: Sequence[object]) -> Quick:
-        """The kernel of the variant for some arguments, with what turns these into its own. Raises `LaunchError`."""
-        found, variant = self._definition.variant(arguments)
-        kernel = variant.kernel
-        if self._options:
-            kernel = kernel.options(**self._options)
-        if self._grid is not None:
-            kernel = kernel[self._grid]
-        take = taker(self._definition.runtime, self._count, found.turned)
-        return Quick.of(kernel, take, self._definition.watched())
-
     def _ready(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> tuple[Kernel, Sequence[object]]:
         """The kernel of the variant for the arguments of a call, and its own arguments."""
-        ordered = self._definition.in_order(arguments, named)
-        chosen = self._chosen(ordered)
-        return chosen.kernel, ordered if chosen.take is None else chosen.take(ordered)
+        return self._calls.ready(self._definition.in_order(arguments, named))
 
     @for_users
     def variant(self, /, *arguments: object, **named: object) -> Variant:
@@ -269,9 +232,8 @@ class PythonKernel:
         """
         from girih.decorated.launches import PythonLaunch
 
-        ordered = self._definition.in_order(arguments, named)
-        chosen = self._on_grid(ordered)
-        return PythonLaunch(chosen.kernel, tuple(ordered if chosen.take is None else chosen.take(ordered)))
+        kernel, values = self._calls.on_grid(self._definition.in_order(arguments, named))
+        return PythonLaunch(kernel, tuple(values))
 
     @for_users
     def synchronize(self) -> None:

@@ -43,13 +43,12 @@ _LARGEST_CONSTANT = 4096
 class Specialised:
     """What a kernel is specialised on for some arguments, and how these become arguments of the variant.
 
-    `order` is that of all arrays, so that they go in as they are; None where they differ: then `turned` has, by the
-    number of the argument, the axes in the order of the modes. `device` is the number of the CUDA device that all
-    arrays are on, None for the host.
+    `order` is that in which arrays go in as they are. `turned` has, by the number of the argument, the axes of arrays
+    in other orders as they go in. `device` is the number of the CUDA device that all arrays are on, None for the host.
     """
 
     specialisation: Specialisation
-    order: Order | None
+    order: Order
     turned: tuple[tuple[int, Axes], ...]
     device: int | None
 
@@ -99,13 +98,13 @@ def look(
     return arrays, {variable: element for variable, (element, _) in reading.variables.items()}
 
 
-def common_order(orders: Mapping[int, Axes]) -> tuple[Order | None, tuple[tuple[int, Axes], ...]]:
-    """The order that all arrays have, and otherwise the axes of each that is not in order F."""
-    several = [axes for axes in orders.values() if len(axes) > 1]
+def common_order(orders: Mapping[int, Axes]) -> tuple[Order, tuple[tuple[int, Axes], ...]]:
+    """The order in which most arrays go in as they are, and for each other array its axes as they go in."""
+    backwards = {number: axes[::-1] for number, axes in orders.items() if axes != tuple(reversed(range(len(axes))))}
     forwards = {number: axes for number, axes in orders.items() if axes != tuple(range(len(axes)))}
-    if all(axes == tuple(reversed(range(len(axes)))) for axes in several):
-        return ("C" if several else "F"), ()
-    return (None, tuple(forwards.items())) if forwards else ("F", ())
+    if all(len(axes) < 2 for axes in orders.values()):
+        return "F", ()
+    return ("C", tuple(backwards.items())) if len(backwards) <= len(forwards) else ("F", tuple(forwards.items()))
 
 
 def _axes(fact: Facts | None) -> Axes | None:

@@ -34,13 +34,13 @@ class VariantWarning(UserWarning):
 class VariantKey:
     """What a variant is kept by: what it is specialised on, the target, and what it read from outside.
 
-    `captured` has the names of globals and closures that the function read, with their values; `order` is the order of
-    all arrays, None where they differ.
+    `captured` has the names of globals and closures that the function read, with their values; `order` is the order
+    in which most arrays are, and go in as they are.
     """
 
     specialisation: Specialisation
     target: str
-    order: str | None = "C"
+    order: str = "C"
     captured: tuple[tuple[str, object], ...] = ()
     kinds: tuple[object, ...] = ()
     """What tells equal constants apart: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
