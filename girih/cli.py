@@ -202,8 +202,8 @@ def main() -> None:
 def check(ctx: click.Context, files: tuple[str, ...], definitions: dict[str, str], format: str) -> None:
     """Report every error and warning of files, without running them; `-` reads a program from standard input.
 
-    A FILE is a program, or by its ending a SPIR-V module (.spv, .spvasm) or a shader (.comp, .glsl, .slang, .hlsl), for
-    which a compiler is called.
+    A FILE is a program, or by its ending a SPIR-V module (.spv, .spvasm), a shader (.comp, .glsl, .slang, .hlsl), for
+    which a compiler is called, or Python with kernels (.py), which is imported.
     """
     from girih.commands.check import check_files
 
@@ -223,6 +223,8 @@ Values of arguments:
                                    im2col:a.npy:lower=-1x-1:upper=-1x-1:channels=64:pixels=32
   [a.npy,zeros:f32:4]              a group; with an offset [...]@3, and with the shapes
                                    of its memrefs [...]@3:[4x5,2x2]
+Of Python (.py) FUNCTION is a kernel that the file decorates, left out if it is the only one; NAME=VALUE gives its
+constants too, as Python writes them: tile=64, dtype=f16. Sizes and types are those of the arrays: A=zeros:f16:64x64.
 Of a shader (.spv, .spvasm, .comp, .glsl, .slang, .hlsl) FUNCTION is an entry point, left out if it is the only one;
 NAME is SET:BINDING, as in 0:1=a.npy, or the name of a buffer or block. A .bin file is the bytes of a buffer; types are
 also u8, u16, u32 and u64; an array of buffers is [a.npy,b.npy].
@@ -297,7 +299,10 @@ def run(
     order: Order,
     format: str,
 ) -> None:
-    """Run a kernel, or a compute shader, on arrays, every access checked, races between work-items included."""
+    """Run a kernel of a program or of Python, or a compute shader, on arrays.
+
+    In the interpreter every access is checked, and races between work-items are looked for.
+    """
     from girih.commands.parts.run_request import RunRequest
     from girih.commands.run import run_kernel
 
@@ -479,8 +484,8 @@ def targets(ctx: click.Context, name: str | None, format: str) -> None:
 girih bench                       the standard set, against NumPy, torch and libxsmm
 girih bench softmax -D type=f16   a kernel of the library, in sizes that are typical of it
 girih bench FILE FUNCTION --grid 8,8 A=random:f32:512x512 ...
-                                  a kernel of a file; arguments as for `girih run`;
-                                  a file with one kernel needs no FUNCTION
+                                  a kernel of a file, also of Python; arguments as for
+                                  `girih run`; a file with one kernel needs no FUNCTION
 girih bench softmax --target cuda a kernel on an NVIDIA GPU, on arrays that are there
 Every result is compared with NumPy's, or the interpreter's, before it is timed. A ratio is the peer's time over ours:
 above 1, girih is faster. Kernels have the checks that `girih.load` gives them unless --checks says otherwise. Kernels

@@ -20,16 +20,19 @@ from girih.bench.report import Results, cells, head, remark, tail, title
 from girih.commands.parts.array_specifications import Specification, parse_argument
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
 from girih.commands.parts.calls import analyzed, read_program, refuse_file, unknown
-from girih.commands.parts.report import coloured, counted, print_json
-from girih.diagnostics import GirihError, errors
-from girih.ir.core import Function
+from girih.commands.parts.report import coloured, counted, print_items, print_json
+from girih.commands.python.files import is_python
+from girih.diagnostics import CompileError, GirihError, errors
+from girih.ir.core import Function, Module
 from girih.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from girih.api import Kernel
     from girih.bench.measuring.context import Array, MeasuringContext
+    from girih.commands.python.bench import MeasuredPython
 
 CHILD = ("-m", "girih.commands.bench")
 PIPE_WIDTH = 180
@@ -135,17 +138,29 @@ def _is_file(target: str) -> bool:
     """Whether a target is a file; if the library has a kernel of that name, it is not."""
     from girih.kernels.table import TABLE
 
-    return target not in TABLE and (target.endswith(".tl") or os.path.exists(target))
+    return target not in TABLE and (target.endswith((".tl", ".py")) or os.path.exists(target))
 
 
 def _only_function(path: str, definitions: Mapping[str, str]) -> str:
     """The name of a file's only function. Raises `click.UsageError` if it has several or none."""
+    if is_python(path):
+        from girih.commands.python.files import kernels_of
+
+        try:
+            return _only(path, list(kernels_of(path)))
+        except CompileError as error:
+            print_items(error.diagnostics, to_stderr=True)
+            raise click.ClickException(f"{path}: {counted(error.diagnostics)}") from None
     module, problems = analyzed(path, definitions)
     names = [] if module is None else [function.name for function in module.functions]
+    if len(names) != 1 and errors(problems):
+        raise click.ClickException(f"{path}: {counted(problems)}; `girih check {path}` shows them")
+    return _only(path, names)
+
+
+def _only(path: str, names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
-    if errors(problems):
-        raise click.ClickException(f"{path}: {counted(problems)}; `girih check {path}` shows them")
     if not names:
         raise click.UsageError(f"{path}: the file has no kernel")
     raise click.UsageError(f"{path}: say which of its kernels: {', '.join(names)}, as in `girih bench {path} FUNCTION "
@@ -312,10 +327,9 @@ def serve_own(request: MeasuringRequest) -> Iterator[Event]:
     from girih.bench.child import in_words, refused, serve
 
     try:
-        function = _function(request.details)
-        given = _given(function, request.details["arguments"])
-        ArrayMaker(int(request.details["seed"]))
-        _values(function, given, request.details)
+        own = _own_kernel(request.details)
+        function = own.function
+        own.values()
     except click.UsageError as error:
         yield refused(2, error.format_message())
         return
@@ -330,7 +344,7 @@ def serve_own(request: MeasuringRequest) -> Iterator[Event]:
         return
 
     def run(context: MeasuringContext) -> list[Measurement]:
-        return [_own_row(context, request.details, function, given)]
+        return [_own_row(context, request.details, own, function)]
 
     yield from serve(request, [Case("own", f"@{function.name}", run, request.threads)])
 
@@ -361,35 +375,61 @@ def _given(function: Function, texts: Sequence[str]) -> dict[str, Specification]
     return given
 
 
-def _values(function: Function, given: Mapping[str, Specification], details: Mapping[str, Any]) -> list[object]:
-    """The arguments of a launch; every call gives the same ones."""
-    maker = ArrayMaker(int(details["seed"]), function.order)
-    return [maker.value(p, number, given[p.name]) for number, p in enumerate(function.parameters, 1)]
+@dataclass(frozen=True, slots=True)
+class MeasuredText:
+    """A kernel of a text with what its arguments are made of."""
+
+    function: Function
+    details: Mapping[str, Any]
+    given: Mapping[str, Specification]
+
+    @staticmethod
+    def of(details: Mapping[str, Any]) -> MeasuredText:
+        """The kernel that a request names. Raises `click.UsageError` for wrong arguments, and `CompileError`."""
+        function = _function(details)
+        return MeasuredText(function, details, _given(function, details["arguments"]))
+
+    def values(self) -> Sequence[object]:
+        """The arguments of a launch; every call makes the same ones."""
+        maker = ArrayMaker(int(self.details["seed"]), self.function.order)
+        return [maker.value(p, number, self.given[p.name]) for number, p in enumerate(self.function.parameters, 1)]
+
+    def on(self, target: str, checks: str) -> Kernel:
+        """The kernel on a target with checks."""
+        from girih.api import load
+
+        return load(self.details["file"], target, self.details["definitions"], checks=checks)[self.function.name]
+
+
+def _own_kernel(details: Mapping[str, Any]) -> MeasuredText | MeasuredPython:
+    if not is_python(details["file"]):
+        return MeasuredText.of(details)
+    from girih.commands.python.bench import MeasuredPython
+
+    return MeasuredPython.of(details)
 
 
 def _own_row(
-    context: MeasuringContext, details: Mapping[str, Any], function: Function, given: Mapping[str, Specification]
+    context: MeasuringContext, details: Mapping[str, Any], own: MeasuredText | MeasuredPython, function: Function
 ) -> Measurement:
-    from girih.api import compile_module, load
+    from girih.api import compile_module
     from girih.arguments.brackets import normalized_grid
     from girih.bench.measuring.rows import CHECKS as COST
     from girih.bench.measuring.rows import OF_BANDWIDTH, OF_PEAK
     from girih.bench.measuring.timing import interleaved
     from girih.commands.parts.summary import arrays_of
 
-    definitions = details["definitions"]
-    program = {mode: load(details["file"], context.target, definitions, checks=mode) for mode in context.checks}
+    made = {mode: own.on(context.target, mode) for mode in context.checks}
     chosen = tuple(details["grid"])
-    values = _values(function, given, details)
-    own = next(iter(program.values()))[function.name]
-    grid = normalized_grid(chosen) if chosen else own.grid_for(*values)
-    kernels = {mode: one[function.name][grid] for mode, one in program.items()}
+    values = own.values()
+    first = next(iter(made.values()))
+    grid = normalized_grid(chosen) if chosen else first.grid_for(*values)
+    kernels = {mode: kernel[grid] for mode, kernel in made.items()}
     if details["validate"]:
-        wanted = _values(function, given, details)
-        module = next(iter(program.values())).ir
-        compile_module(module, "interpreter")[function.name][grid](*wanted)
+        wanted = own.values()
+        compile_module(Module((first.ir,)), "interpreter")[function.name][grid](*wanted)
         for mode, kernel in kernels.items():
-            mine = _values(function, given, details)
+            mine = own.values()
             kernel(*mine)
             _compare(function, mine, wanted, mode)
     flops, type = details["flops"], _floating_type(function)

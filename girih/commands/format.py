@@ -10,6 +10,7 @@ import click
 from girih.commands.parts.calls import TWICE, read_program
 from girih.commands.parts.report import counted, print_items
 from girih.commands.parts.whole_files import write_whole
+from girih.commands.python.files import is_python
 from girih.diagnostics import CompileError, Diagnostic, plural
 from girih.front.shaders.files import is_module
 from girih.source import Source, Span
@@ -45,9 +46,12 @@ def _formatted(path: str) -> tuple[str | None, str, list[Diagnostic]]:
     from girih.front.text.format import format_source
     from girih.ops.tile import TILE_LANGUAGE
 
-    if is_module(path):
-        message = "expected: a program in the tensor language; found: by its ending a SPIR-V module or a shader"
+    if is_module(path) or is_python(path):
+        found = "Python" if is_python(path) else "a SPIR-V module or a shader"
+        message = f"expected: a program in the tensor language; found: by its ending {found}"
         hint = "`girih spirv dis` prints a module in one layout"
+        if is_python(path):
+            hint = "a formatter of Python, such as `ruff format`, is for kernels in Python too"
         return None, "", [Diagnostic("syntax.module", message, Span(Source("", path), 0, 0), hint=hint)]
     try:
         source: Source = read_program(path)

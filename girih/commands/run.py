@@ -11,7 +11,7 @@ import click
 
 from girih.commands.parts.array_specifications import Specification, parse_argument
 from girih.commands.parts.arrays import ArrayInputError, ArrayMaker
-from girih.commands.parts.calls import checked_definitions, read_program, unknown
+from girih.commands.parts.calls import checked_definitions, read_by_ending, read_program, unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import print_items, print_json
 from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run, request_against
@@ -54,7 +54,7 @@ def run_kernel(request: RunRequest) -> int:
     try:
         return _run(request)
     except CompileError as error:
-        return refuse_run(request, error.diagnostics, [])
+        return refuse_run(request, read_by_ending(request.file, error.diagnostics), [])
     except LaunchError as error:
         return refuse_run(request, [_in_words_of_the_command(d) for d in error.diagnostics], [])
     except FoundByOtherTarget as other:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -89,14 +90,94 @@ def test_an_unknown_kernel_is_answered_with_those_of_the_file(scale: Path, comma
     assert (done.status, done.message) == (2, "there is no kernel 'scales'; did you mean 'scale'?")
 
 
-def test_a_file_that_raises_shows_its_own_traceback(tmp_path: Path) -> None:
-    path = write(tmp_path, "def f():\n    return 1 // 0\n\nf()\n", "raises.py")
+BELOW = 'what is not needed to define kernels stands below `if __name__ == "__main__":`, which is not executed'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message", "hint"),
+    [
+        ("def f():\n    return 1 // 0\n\nf()\n", 2, "raised ZeroDivisionError: integer", BELOW),
+        ("\ndef f(:\n", 2, "the file is not Python: invalid syntax", None),
+        ("def f():\n", 1, "the file is not Python: expected an indented block", None),
+        ("import sys\nsys.exit(3)\n", 2, "the file ends the process while it is imported", BELOW),
+        ("import sys\nn = sys.argv[1]\n", 2, "raised IndexError: list index out of range", BELOW),
+        ("x = 1\nimport no_such_module\n", 2, "raised ModuleNotFoundError: No module named", "install what it"),
+        ("raise ValueError\n", 1, "the import of the file raised ValueError", BELOW),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_told_with_its_line(
+    tmp_path: Path, text: str, line: int, message: str, hint: str | None
+) -> None:
+    path = write(tmp_path, text, "broken.py")
+    done = girih("check", path, "--format", "json")
+    (told,) = json.loads(done.output)
+    assert (done.status, told["code"], told["file"], told["line"]) == (1, "python.import", str(path), line)
+    assert message in told["message"]
+    assert (told["hint"] or "").startswith(hint or "")
+    for command in (("emit", path, "--as", "ir"), ("show", path), ("run", path), ("bench", path)):
+        done = girih(*command)
+        assert done.status == 1 and "error[python.import]" in done.output + done.errors, command
+        assert "Traceback" not in done.output + done.errors
+
+
+def test_a_traceback_is_shown_where_other_files_are_in_it(tmp_path: Path) -> None:
+    path = write(tmp_path, "import json\n\njson.loads('{')\n", "far.py")
     done = girih("check", path)
-    assert done.status == 1
-    assert done.errors.endswith(f"Error: {path}: it raised ZeroDivisionError while it was imported\n")
-    assert "return 1 // 0" in done.errors and "commands" not in done.errors
-    done = girih("check", write(tmp_path, "def f(:\n", "syntax.py"))
-    assert done.status == 1 and "def f(:" in done.errors and "SyntaxError" in done.message
+    assert done.status == 1 and "json.loads('{')" in done.output and "Traceback" in done.errors
+    assert "decoder.py" in done.errors and "girih/commands" not in done.errors
+
+
+def test_what_a_file_prints_is_apart_from_what_the_command_writes(tmp_path: Path) -> None:
+    path = write(tmp_path, f"print('hello')\n{SCALE}", "prints.py")
+    done = girih("check", path, "--format", "json")
+    assert (done.output, done.errors) == ("[]\n", "hello\n")
+
+
+def test_a_file_may_define_no_kernel(tmp_path: Path) -> None:
+    path = write(tmp_path, "x = 1\n", "none.py")
+    assert girih("check", path).output == f"{path}: no errors\n"
+    assert girih("show", path).output == f"{path}: no kernels\n"
+    assert girih("emit", path, "--as", "ir").output == ""
+    assert "it defines no kernel" in girih("run", path).message
+    assert "the file has no kernel" in girih("bench", path).message
+
+
+def test_python_is_formatted_by_others(scale: Path) -> None:
+    done = girih("fmt", scale)
+    assert done.status == 1 and "found: by its ending Python" in done.errors and "`ruff format`" in done.errors
+    assert scale.read_text() == SCALE
+
+
+def test_a_file_with_another_ending_is_said_to_be_read_as_a_program(tmp_path: Path) -> None:
+    path = write(tmp_path, SCALE, "scale.txt")
+    told = f"{path} is read as a program of the tensor language: it ends in none of .py, .spv"
+    assert told in girih("check", path).output
+    assert told in girih("run", path, "scale").output
+    assert "is read as" not in girih("check", write(tmp_path, "import", "scale.tl")).output
+    assert "is read as" not in girih("check", write(tmp_path, "func @f() {\n  %x = neg %y : f32\n}\n", "f.txt")).output
+
+
+def test_run_compares_two_targets(scale: Path) -> None:
+    call = ("run", scale, "X=random:f32:3x5", "factor=2", "--against", "cpu")
+    done = girih(*call)
+    assert done.status == 0 and "scale gives the same on interpreter and cpu for these arguments" in done.output
+    told = json.loads(girih(*call, "--format", "json", "--no-races").output)
+    assert told["against"]["agrees"] is True and len(told["against"]["arrays"]) == 1
+
+
+def test_findings_of_either_target_have_a_verdict(tmp_path: Path) -> None:
+    path = write(tmp_path, SCALE.replace("X[i, j] = X[i, j]", "X[i, j + 1] = X[i, j]"), "over.py")
+    done = girih("run", path, "X=ones:f32:2x3", "factor=2", "--against", "cpu")
+    assert done.status == 1 and "the kernel is wrong, whatever cpu makes of it: interpreter finds it" in done.output
+
+
+def test_bench_measures_a_kernel_in_python(scale: Path) -> None:
+    done = girih("bench", scale, "X=random:f32:8x8", "factor=2", "-D", "more=3", "--quick", "--format", "json")
+    (row,) = json.loads(done.output)["rows"]
+    assert done.status == 0 and row["name"] == "@scale on 8 x 1 x 1" and row["seconds"] > 0
+    assert "scale needs 1 value more: factor: gl.f32" in girih("bench", scale, "X=ones:f32:2x3", "--quick").message
+    two = write(scale.parent, SCALE + SCALE.replace("def scale", "def again"), "two.py")
+    assert "say which of its kernels: scale, again" in girih("bench", two).message
 
 
 def test_arguments_are_for_kernels_in_python(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 import click
@@ -20,6 +21,7 @@ from girih.ir.limits import DeviceLimits
 from girih.source import Source
 
 LARGEST_SIZE = 2**31 - 1
+PROGRAM_ENDING = ".tl"
 TWICE = "standard input, `-`, can be read once only"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|[0-9]+", re.ASCII)
 
@@ -115,9 +117,22 @@ def analyzed(
     from girih.program import analyze
 
     try:
-        return analyze(read_program(path), definitions, limits)
+        module, problems = analyze(read_program(path), definitions, limits)
     except CompileError as error:
-        return None, list(error.diagnostics)
+        return None, read_by_ending(path, error.diagnostics)
+    return module, read_by_ending(path, problems)
+
+
+def read_by_ending(path: str, problems: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """What is wrong with a program; of a file that is none by its syntax or its name, how it was read is said."""
+    if path.endswith(PROGRAM_ENDING) or path == "-" or not problems or not problems[0].code.startswith("syntax."):
+        return list(problems)
+    from girih.front.shaders.files import BINARIES, SOURCES, TEXTS
+
+    first, others = problems[0], (".py", *BINARIES, *TEXTS, *SOURCES)
+    read = f"{click.format_filename(path)} is read as a program of the tensor language: it ends in none of "
+    hint = f"{first.hint}; " if first.hint else ""
+    return [replace(first, hint=f"{hint}{read}{', '.join(others)}"), *problems[1:]]
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> NoReturn:

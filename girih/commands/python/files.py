@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import redirect_stdout
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,11 @@ def kernels_of(path: str) -> dict[str, PythonKernel]:
     """The kernels that a file defines, by the names that it gives to them; those that it imports are not its own.
 
     The file is executed under the name that `python` would import it by, so that what stands below
-    `if __name__ == "__main__"` is not, and finds what lies beside it. Raises `CompileError` for a kernel that cannot be
-    read, `click.ClickException` for a file that cannot be read or raises anything else, whose traceback is shown.
+    `if __name__ == "__main__"` is not. It finds what lies beside it, and no arguments in `sys.argv`; what it prints
+    goes to standard error.
+
+    Raises `CompileError` for a kernel that cannot be read and for what the file raises, which is shown with its
+    traceback where other files are in it, and `click.ClickException` for a file that cannot be read.
     """
     from girih.decorated.python_kernel import PythonKernel
 
@@ -63,28 +67,35 @@ def _executed(path: str) -> ModuleType:
     name = os.path.splitext(os.path.basename(path))[0]
     module = ModuleType(name)
     module.__file__ = os.path.abspath(path)
-    before, folder = sys.modules.get(name), os.path.dirname(module.__file__)
+    before, folder, arguments = sys.modules.get(name), os.path.dirname(module.__file__), sys.argv
     sys.modules[name] = module
     sys.path.insert(0, folder)
+    sys.argv = [path]
     try:
-        exec(compile(text, path, "exec", dont_inherit=True), vars(module))
+        # What the command writes to standard output may be read by a program.
+        with redirect_stdout(sys.stderr):
+            exec(compile(text, path, "exec", dont_inherit=True), vars(module))
     except CompileError:
         raise
     except (Exception, SystemExit) as error:
-        _tell(error)
-        shown = click.format_filename(path)
-        raise click.ClickException(f"{shown}: it raised {type(error).__name__} while it was imported") from None
+        from girih.decorated.imports import not_imported
+
+        _tell(error, path)
+        raise CompileError([not_imported(path, text, error)]) from None
     finally:
-        sys.path.remove(folder)
+        sys.argv = arguments
+        if folder in sys.path:
+            sys.path.remove(folder)
         if before is not None:
             sys.modules[name] = before
     return module
 
 
-def _tell(error: BaseException) -> None:
-    """Print the traceback of a file's own error, without the frames of the command above it."""
+def _tell(error: BaseException, path: str) -> None:
+    """Print the traceback of a file's own error, without the frames of the command above it, if it has other files."""
     import traceback
 
     frames = error.__traceback__
     own = frames.tb_next if frames is not None else None
-    click.echo("".join(traceback.format_exception(type(error), error, own)), nl=False, err=True)
+    if any(frame.filename != path for frame in traceback.extract_tb(own)):
+        click.echo("".join(traceback.format_exception(type(error), error, own)), nl=False, err=True)

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from girih.commands.parts.arrays import ArrayInputError
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run
+from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run, request_against
 from girih.commands.parts.save import checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary, arrays_of
 from girih.commands.parts.targets import target_of
 from girih.commands.python.arguments import PythonArguments
 from girih.commands.python.files import kernel_of
+from girih.commands.shader.against import (
+    FoundByOtherTarget,
+    TargetComparison,
+    compared_arrays,
+    finding_verdict,
+    found_by_other,
+)
 from girih.diagnostics import CompileError, KernelError, LaunchError, plural
 from girih.front.python.signature import shown
+
+if TYPE_CHECKING:
+    from girih.decorated.python_kernel import PythonKernel
 
 
 def run_python(request: RunRequest) -> int:
@@ -24,8 +36,11 @@ def run_python(request: RunRequest) -> int:
         return _run(request)
     except (CompileError, LaunchError) as error:
         return refuse_run(request, error.diagnostics, [])
+    except FoundByOtherTarget as other:
+        return refuse_run(request, [], other.findings, verdict=other.verdict)
     except KernelError as error:
-        return refuse_run(request, [], error.findings)
+        verdict = finding_verdict("the kernel", request.target, request.against) if request.against else None
+        return refuse_run(request, [], error.findings, verdict=verdict)
     except ArrayInputError as error:
         return refuse_run(request, [], [], str(error))
 
@@ -57,15 +72,39 @@ def _run(request: RunRequest) -> int:
     seconds = time.perf_counter() - start
     remarks = list(variant.kernel.executor.remarks)
     save_all([pair for s in saves for pair in zip(s.paths, arrays_of(by_name[s.name]), strict=True)])
+    against = None if request.against is None else _against(request, kernel, given, by_name)
+    status = 0 if against is None or against.agrees else 1
     if request.as_json:
         print_json({"diagnostics": [d.to_json() for d in (*variant.warnings, *remarks)], "findings": [],
-                    "printed": request.printed, "summary": summary.to_json(grid, seconds)})  # fmt: skip
-        return 0
+                    "printed": request.printed, "summary": summary.to_json(grid, seconds),
+                    **({} if against is None else {"against": against.to_json()})})  # fmt: skip
+        return status
     print_items(remarks, to_stderr=True)
     click.echo(summary.render(grid, seconds))
     for save in saves:
         click.echo(f"saved {save.name} to {', '.join(save.paths)}")
-    return 0
+    if against is not None:
+        click.echo("\n".join(against.lines()))
+    return status
+
+
+def _against(
+    request: RunRequest, kernel: PythonKernel, given: PythonArguments, mine: Mapping[str, object]
+) -> TargetComparison:
+    """The launch on the other target, with arguments as they were before the first, beside what the first one gave."""
+    other = request_against(request)
+    target_of(other.target, other.checks)
+    definition = kernel.definition
+    theirs = given.values(definition, request.seed, request.python_order)
+    checks = None if request.python_checks is None else other.checks
+    launched = kernel.options(choices=None, max_steps=None, races=None).on(other.target, checks=checks)
+    with found_by_other("the kernel", request), keeping_lines(request):
+        launched(*theirs)
+        launched.synchronize()
+    parameters = [(p, value) for p, value in zip(definition.parameters, theirs, strict=True) if p.kind != "constant"]
+    pairs = [(p.name, arrays_of(mine[p.name]), arrays_of(value)) for p, value in parameters]
+    found = compared_arrays(pairs, other.target, request.ulps)
+    return TargetComparison(kernel.name, request.target, other.target, found)
 
 
 def _refuse_others(request: RunRequest) -> None:
@@ -73,7 +112,6 @@ def _refuse_others(request: RunRequest) -> None:
     for given, flag, what in (
         (request.push, "--push", "shaders"),
         (request.expected, "--expect", "shaders"),
-        (request.against, "--against", "programs and shaders"),
     ):
         if given:
             raise click.UsageError(f"{flag} is for {what}; {request.file} has kernels in Python")

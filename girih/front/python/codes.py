@@ -7,6 +7,7 @@ from girih.source import Span
 
 PYTHON_CODES: dict[str, str] = {
     "python.source": "the text of a kernel can be read: it stands in a file, a module or a cell of a notebook",
+    "python.import": "a file of Python that a command is given can be imported",
     "python.function": "a kernel is a function that is defined with `def`, with annotated parameters by name",
     "python.annotation": "an annotation is a type of girih.language",
     "python.statement": "the statement is one that the language has",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 FRONT_CODES: dict[str, str] = {
     "syntax.encoding": "a program is text in UTF-8",
-    "syntax.module": "a file that is formatted is a program, not a SPIR-V module or a shader",
+    "syntax.module": "a file that is formatted is a program, not a SPIR-V module, a shader or Python",
     "syntax.size": "a program has at most 8 MB",
     "syntax.nesting": "regions, and brackets in attributes, nest at most 256 deep",
     "syntax.expected": "something else must stand here",

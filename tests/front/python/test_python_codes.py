@@ -12,7 +12,11 @@ REPORTERS = [
     *sorted((ROOT / "girih" / "front" / "python").rglob("*.py")),
     *sorted((ROOT / "girih" / "decorated").rglob("*.py")),
 ]
-TESTS = [*sorted(Path(__file__).parent.glob("test_*.py")), *sorted((ROOT / "tests" / "decorated").glob("test_*.py"))]
+TESTS = [
+    *sorted(Path(__file__).parent.glob("test_*.py")),
+    *sorted((ROOT / "tests" / "decorated").glob("test_*.py")),
+    ROOT / "tests" / "cli" / "test_python_files.py",
+]
 REPORTED = re.compile(r'(?:fail|fault|Unset)\(\s*"([a-z_]+)"')
 
 
