@@ -395,6 +395,8 @@ class PlainLines:
         begin = w.add(w.sub(w.mul(one.neighbour, size), self.odd), word(ahead))
         first, end = (w.mul(bound, size) for bound in self.source.neighbours)
         used = w.binary("and", w.compare("slt", begin, end), w.compare("sgt", w.add(begin, word(_WORD)), first))
+        # A word that begins before all lines would be in none of them.
+        used = w.binary("and", used, w.compare("slt", first, end))
         most = w.select(used, self._extent(self.source.lines), word(0))
         number = w.sub(one.line, self.source.lines[0])
         return self.code.ptx.load_part_below(w.at(self._aligned(one), ahead), _WORD, number, most)
