@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from girih.ir.types import BF16, F16, I32, CoopMatrix, Number, Use
+from girih.ir.types import BF16, F16, I32, CoopMatrix, MemRef, Number, Use
 from girih.lazy_dataclass import dataclass
+from girih.ops.tile.coopmatrix import CooperativeMatrixLoad
 from girih.source import Span
+from girih.tile.factors import FactorLoad
 from girih.tile.form import BoxPiece, MapRecipe, SharedTile
 from girih.tile.known import Terms
 from girih.tile.places import BlocksPlace, PlaceDimension, PlaceInArgument
@@ -102,15 +104,30 @@ def boxed_blocks(name: str, place: BlocksPlace, tile: SharedTile, span: Span) ->
     return BoxedTile(blocks, map_, (inner.begin, outer.begin), pieces_of(blocks, tile.lines, 2), tile.lines)
 
 
-def gathered(name: str, matrix: CoopMatrix, place: PlaceInArgument | None, span: Span) -> SharedTile:
+def lies_along_rows(load: FactorLoad, place: PlaceInArgument | None) -> bool | None:
+    """Whether neighbours in memory are in one row of the matrix of a load; None where nothing tells.
+
+    Where the place is not known before the launch, as that of a member of a group, the type may tell.
+    """
+    if place is not None:
+        return along_rows(place)
+    if not isinstance(load, CooperativeMatrixLoad) or not isinstance(load.memory.type, MemRef):
+        return None
+    strides = load.memory.type.strides
+    return None if 1 not in strides else (strides.index(1) == 0) is bool(load.transpose)
+
+
+def gathered(name: str, matrix: CoopMatrix, by_row: bool | None, span: Span) -> SharedTile:
     """A tile that threads fill, as products take it, and with neighbours in memory side by side where they may be.
+
+    `by_row` says whether these are in one row of the matrix, as far as that is known.
 
     Raises `NoTileProgram` for one that has no swizzled lines in either direction.
     """
     left = matrix.use is Use.A
     ways = [left]
     if matrix.component in (F16, BF16):
-        ways = [not left, left] if place is not None and along_rows(place) is not left else [left, not left]
+        ways = [not left, left] if by_row is not None and by_row is not left else [left, not left]
     for by_rows in ways:
         lines, neighbours = matrix.shape if by_rows else matrix.shape[::-1]
         swizzle = swizzle_of(neighbours, matrix.component)

@@ -8,7 +8,7 @@ from girih.ir.core import Op, Value
 from girih.ir.types import I64, INDEX, GroupType, MemRef, Number
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.arith import Add, Binary, Cast, Constant, Div, Max, Min, Mul, Rem, Sub
-from girih.ops.tile.memory import Expand, Fuse, Size, Subview
+from girih.ops.tile.memory import Expand, Fuse, Load, Size, Subview
 from girih.tile.amounts import Amount, combined, number
 from girih.tile.program import NoTileProgram, TileProgram
 from girih.tile.program import walk as walk_ops
@@ -106,6 +106,9 @@ class LaunchFacts:
                 return self._expanded(op)
             case Fuse() as op:
                 return self._fused(op)
+            case Load():
+                hint = "matrices of one size in an array of three modes have one map"
+                raise NoTileProgram("where a member of a group lies, only the kernel knows", user.span, hint)
             case _:
                 raise NoTileProgram(f"the launch does not know which array %{memory.name} is", user.span)
 

@@ -30,7 +30,7 @@ from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply, Cooperativ
 from girih.ops.tile.coopmatrix_tensor import CooperativeMatrixLoadTensor, CooperativeMatrixStoreTensor
 from girih.ops.tile.math import Math
 from girih.ops.tile.memory import Expand, Fuse, Load, Subview
-from girih.tile.boxes import boxed, boxed_blocks, gathered, same_but_for_names
+from girih.tile.boxes import boxed, boxed_blocks, gathered, lies_along_rows, same_but_for_names
 from girih.tile.factors import FactorLoad, FilledTogether, factors_of
 from girih.tile.form import (
     Assign,
@@ -328,14 +328,14 @@ class _Translation:
                 raise NoTileProgram(what, load.span, "store it the other way: the engine cannot turn it")
         except NoTileProgram as reason:
             self._verify(load, place, lists)
-            tile = gathered(name, matrix, place, load.span)
+            tile = gathered(name, matrix, lies_along_rows(load, place), load.span)
             blocks = self._supply_blocks(load, tile, lists) if self.blocks else None
             if blocks is None:
                 self.out.gathered.append(reason)
             return tile, Gather(name, load, blocks)
         self._verify(load, place, lists)
         if not self.maps:
-            return gathered(name, matrix, place, load.span), Gather(name, load)
+            return gathered(name, matrix, lies_along_rows(load, place), load.span), Gather(name, load)
         at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
         map_ = replace(box.map, rounded=matrix.component == F32)
         return box.tile, Copy(name, self.out.map_of(map_), at, box.pieces)

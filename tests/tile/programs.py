@@ -153,6 +153,21 @@ def attention(*, type: str = "bf16", length: int = 128, queries: int = 128, keys
     return filled(ATTENTION, type=type, length=length, queries=queries, keys=keys)
 
 
+GROUPED = """%z = group_id.z : index
+    %A = load %As[%z] : memref<bf16x?x?>
+    %B = load %Bs[%z] : memref<bf16x?x?>
+    %C = load %Cs[%z] : memref<bf16x?x?>
+    %k = size"""
+
+
+def grouped(*, rows: int = 64, columns: int = 64, depth: int = 64) -> str:
+    """The product of each pair of matrices of two groups, each of its own size, one for each work-group along z."""
+    text = product(rows=rows, columns=columns, depth=depth)
+    for name in "ABC":
+        text = text.replace(f"%{name}: memref<bf16x?x?>", f"%{name}s: group<memref<bf16x?x?> x ?>")
+    return text.replace("%k = size", GROUPED, 1)
+
+
 def weighted_text(format: str = "q4_0", *, rows: int = 64, columns: int = 16, depth: int = 64) -> str:
     """The library's product with weights of 4 bits, or the same with weights of 8 bits in blocks of 34 bytes."""
     text = texts.path("gemm_q4_0_work_group").read_text(encoding="utf-8")

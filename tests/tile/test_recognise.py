@@ -37,7 +37,7 @@ from girih.tile.program import NoTileProgram
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
-from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, kernel_of, product
+from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, grouped, kernel_of, product
 
 SCALED = """%scaled = cooperative_matrix_scale %alpha, %product : coopmatrix<f32x128x256,matrix_acc,work_group>
         %old = cooperative_matrix_load.both_checked %C[%row, %column] : coopmatrix<bf16x128x256,matrix_acc,work_group>
@@ -65,6 +65,17 @@ def reason(text: str) -> str:
     with pytest.raises(NoTileProgram) as refused:
         kernel_of(text)
     return refused.value.reason
+
+
+def test_members_of_groups_are_gathered() -> None:
+    """Neighbours stay neighbours, as the type says which they are; only the kernel knows where members lie."""
+    kernel = kernel_of(grouped())
+    assert not kernel.maps and [tile.by_rows for tile in kernel.rings[0].tiles] == [False, False]
+    assert [one.reason for one in kernel.slower] == ["where a member of a group lies, only the kernel knows"] * 2
+    turned = grouped().replace("load.both_checked %A[%row, %at]", "load.t.both_checked %A[%at, %row]")
+    assert [tile.by_rows for tile in kernel_of(turned).rings[0].tiles] == [True, False]
+    both = grouped().replace("%B = load %Bs[%z]", "%B = load %Cs[%z]")
+    assert reason(both) == "a factor is loaded from %Cs, which the kernel writes"
 
 
 # --- golden texts -----------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from girih.tile.simulate.faults import RULES, ScheduleFault
 from girih.tile.simulate.launch import simulate
 from girih.tile.simulate.order import work_of
 from tests.tile import kernels
-from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, product
+from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, grouped, product
 from tests.tile.test_recognise import SCALED, of_library
 
 Array = NDArray[Any]
@@ -102,6 +102,17 @@ def test_what_is_added_to_the_sum_of_all_parts() -> None:
     function = function_of(text)
     arguments: list[Any] = [np.float32(2), np.float32(3), whole(72, 64), whole(64, 72), whole(72, 72, seed=3)]
     same_as_interpreter(function, tile_kernel(function, parts=2), (2, 2, 1), arguments, seeds=1)
+
+
+def test_matrices_of_groups() -> None:
+    """Products of different sizes in one launch; tiles that lie outside of a small one do nothing."""
+    function, sizes = function_of(grouped()), ((72, 33, 130), (5, 7, 64), (64, 0, 8))
+    given = [[whole(m, k) for m, _, k in sizes], [whole(k, n) for _, n, k in sizes]]
+    wanted, found = ([blank(m, n) for m, n, _ in sizes] for _ in range(2))
+    launch(function, (2, 1, 3), [*given, wanted])
+    simulate(tile_kernel(function), (2, 1, 3), [*given, found])
+    for one, other in zip(wanted, found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_sums_of_nothing() -> None:

@@ -46,7 +46,7 @@ def simulate(
     choices = Choices()
     geometry = geometry_of(kernel.function, grid, choices, DEFAULT_LIMITS)
     bound = bind(specifications(kernel.function), arguments)
-    values, _ = machine_values(kernel.function, bound)
+    values, scatters = machine_values(kernel.function, bound)
     maps = encoded(kernel, LaunchArguments(values))
     launch = TileLaunch(kernel, geometry, values, maps, choices)
     orders = list(work_of(kernel.order, grid, ctas, 1 if kernel.parts is None else kernel.parts.count))
@@ -58,6 +58,9 @@ def simulate(
     found = launch.findings.all()
     if any(finding.severity == "error" for finding in found):
         raise KernelError(found)
+    for group, members in scatters:
+        for member in members:
+            member.write_back(group.elements)
     bound.commit()
     return tuple(found)
 

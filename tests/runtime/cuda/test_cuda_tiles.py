@@ -35,7 +35,7 @@ from girih.tile.form import MapRecipe
 from tests.runtime.cuda.arrays import Exchanged, TorchType, give_table, torch_module
 from tests.runtime.cuda.fake import CUresult, FakeDriver
 from tests.runtime.cuda.test_cuda_launch import kernel
-from tests.tile.programs import product
+from tests.tile.programs import grouped, product
 
 ENCODE = "cuTensorMapEncodeTiled"
 COPY_TILES = """
@@ -491,6 +491,24 @@ def test_hints_that_cannot_be_followed_are_remarked(hint: str, taken: str | None
     found = [one.message for one in remarks if one.code == "cuda.hint"]
     assert len(found) == (taken is not None)
     assert all(f"`{hint}` cannot" in one and (taken or "") in one for one in found)
+
+
+def test_matrices_of_groups_are_one_launch(fake: FakeDriver) -> None:
+    """Products of different sizes, by one tile program without maps."""
+    launch = girih.loads(grouped(), "cuda:sm_90a")["product"]
+    source, sizes = np.random.default_rng(1), ((72, 33, 130), (5, 7, 64))
+    bf16 = ml_dtypes.bfloat16
+    a, b = (
+        [np.asfortranarray(source.integers(-3, 4, (one[p], one[q])).astype(bf16)) for one in sizes]
+        for p, q in ((0, 2), (2, 1))
+    )
+    c = [np.zeros((m, n), bf16, order="F") for m, n, _ in sizes]
+    launch[2, 1, 2](a, b, c)
+    for left, right, found in zip(a, b, c, strict=True):
+        assert np.array_equal(found, (left.astype(np.float32) @ right.astype(np.float32)).astype(bf16))
+    assert "wgmma" in fake.modules[-1].decode() and fake.launches[-1][0] == (4, 1, 1) and not fake.maps
+    with pytest.raises(girih.KernelError, match=r"run\.out_of_bounds"):
+        launch[1, 1, 3](a, b, c)
 
 
 # --- work-groups in parts -------------------------------------------------------------------------

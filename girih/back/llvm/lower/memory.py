@@ -66,8 +66,8 @@ def store(code: KernelCode, op: Store) -> None:
     code.once(lambda: write(code, place, code.scalar(op.value)), apart=apart)
 
 
-def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
-    """The memref that each work-item picks from a group."""
+def check_member(code: KernelCode, op: Load, group: GroupHeld) -> None:
+    """Check that a group has the member that a load picks."""
     w = code.w
     where = code.index(op.indices[0])
     bad = w.compare("eq", group.table, zero("ptr"))
@@ -78,6 +78,12 @@ def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
         known = lanes(over.type) > 1 or where.uniform
         code.check(op, over, findings.outside(op, group.name), argument=group.name, index=(where,), shape=(size,),
                    exactly=None if known else lambda: first_outside(code, (size,), (where,)))  # fmt: skip
+
+
+def _member(code: KernelCode, op: Load, group: GroupHeld) -> MemRefHeld:
+    """The memref that each work-item picks from a group."""
+    w, where = code.w, code.index(op.indices[0])
+    check_member(code, op, group)
     held = where.part if where.uniform else addresses.vector(w, where, code.lanes)
     record = w.at(group.table, w.mul(held, integer(group.record_bytes, held.type)))
     field = _Fields(code, record)

@@ -19,7 +19,7 @@ from tests.back.nvptx.tile.launch import TileMachineKernel
 from tests.cases import every_case
 from tests.cases import long as more
 from tests.tile.generate import program
-from tests.tile.programs import PERMITTED, function_of, product
+from tests.tile.programs import PERMITTED, function_of, grouped, product
 from tests.tile.test_generated import ended
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -148,6 +148,47 @@ def test_lines_that_begin_anywhere(first: int, pitch: int, size: int, *, transpo
     TileMachineKernel(function_of(text), made)(grid, *given)
     left = a.T if transposed else a
     np.testing.assert_array_equal(given[2], (left.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+
+
+@pytest.mark.parametrize(("rows", "pitch"), [(5, 5), (1, 3), (64, 65)])
+def test_tiles_that_lie_outside(rows: int, pitch: int) -> None:
+    """Nothing is read for a tile behind the last row, or the last column, wherever lines begin."""
+    a, b, c = matrix(rows, 64, 1), matrix(64, 7, 2), matrix(rows, 7, 3)
+    given = [inside(a, 0, (1, pitch)), b, c]
+    made = emitted(tile_kernel(function_of(product(rows=64, columns=64)), maps=False), checks=True)
+    TileMachineKernel(function_of(product(rows=64, columns=64)), made)((2, 2, 1), *given)
+    np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+
+
+def test_matrices_of_groups() -> None:
+    """Products of different sizes in one launch; a member too many is a finding, and has no elements."""
+    sizes = ((72, 33, 130), (5, 7, 64), (64, 0, 8))
+    given = [[matrix(m, k, 1) for m, _, k in sizes], [matrix(k, n, 2) for _, n, k in sizes]]
+    results = [matrix(m, n, 3) for m, n, _ in sizes]
+    function = function_of(grouped())
+    launch_ = TileMachineKernel(function, emitted_from(grouped(), checks=True))
+    launch_((2, 1, 3), *given, results)
+    for a, b, c in zip(*given, results, strict=True):
+        np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+    kept = [one.copy() for one in results]
+    with pytest.raises(Failed) as found:
+        launch_((1, 1, 5), *given, results)
+    assert found.value.code == "run.out_of_bounds" and found.value.argument == "As"
+    for one, before in zip(results, kept, strict=True):
+        np.testing.assert_array_equal(one, before)
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_members_of_a_known_size(null: bool) -> None:
+    """There is nothing of them where the group has no such member, or is none."""
+    text = grouped().replace("bf16x?x?", "bf16x64x64").replace("size %A[1]", "constant 64")
+    a, b, c = ([matrix(64, 64, seed)] for seed in (1, 2, 3))
+    before = c[0].copy()
+    with pytest.raises(Failed) as found:
+        execute(text, (1, 1, 2), None if null else a, b, c)
+    assert found.value.argument == ("As" if null else found.value.argument)
+    wanted = (a[0].astype(np.float32) @ b[0].astype(np.float32)).astype(BF16)
+    np.testing.assert_array_equal(c[0], np.zeros_like(before) if null else wanted)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 
-from girih.back.llvm.emit.text import Operand, Val, integer
+from girih.back.llvm.emit.text import Operand, Val, integer, zero
 from girih.back.llvm.lower.access import locate
 from girih.back.llvm.lower.launch.reporter import report
+from girih.back.llvm.lower.memory import check_member
 from girih.back.llvm.numbers.addresses import as_scalar
-from girih.back.llvm.numbers.values import scalar_type, uniform
+from girih.back.llvm.numbers.values import MemRefHeld, index, scalar_type, uniform
 from girih.back.llvm.nvptx.machine.code import MEMORY, CudaCode
 from girih.back.llvm.nvptx.tile.matrices import ComponentsPlace, ThreadShare
 from girih.back.llvm.nvptx.tile.ptx import TilePtx, word
@@ -73,8 +74,8 @@ class TileCode(CudaCode):
         """Lower an instruction; a load of a scalar gives zero where there is nothing."""
         if isinstance(op, Load) and (byte := self._byte(op)) is not None:
             self.set(op.result, uniform(I8, byte))
-        elif isinstance(op, Load) and self.asked and not isinstance(op.tensor.type, GroupType):
-            self._load(op)
+        elif isinstance(op, Load) and self.asked:
+            (self._member if isinstance(op.tensor.type, GroupType) else self._load)(op)
         else:
             CudaCode.lower(self, op)
 
@@ -109,6 +110,31 @@ class TileCode(CudaCode):
 
         parts = loaded() if inside is None else w.either(inside, loaded, lambda: self.zero(type, 1))
         self.set(op.result, uniform(type, *parts))
+
+    def _member(self, op: Load) -> None:
+        """Lower the load of a memref of a group: one without elements where the group has none of that number."""
+        w, group = self.w, self.group_of(op.tensor)
+        check_member(self, op, group)
+        number, size = self.index(op.indices[0]).part, group.size
+        count = integer(size) if isinstance(size, int) else size
+        inside = w.binary("and", w.compare("ult", number, count), w.compare("ne", group.table, zero("ptr")))
+
+        def loaded() -> list[Val]:
+            with self.checking(checks=False):
+                CudaCode.lower(self, op)
+            held = self.memref(op.result)
+            return [held.pointer, *(one.part for one in (*held.shape, *held.strides) if not isinstance(one, int))]
+
+        type = group.memref
+        dynamic = [*type.shape, *type.strides].count(None)
+        pointer, *found = w.either(inside, loaded, lambda: [zero("ptr"), *([integer(0)] * dynamic)])
+        rest = iter(found)
+        # Sizes that the type has are none either where there is no member.
+        shape = tuple(
+            index(next(rest) if one is None else w.select(inside, integer(one), integer(0))) for one in type.shape
+        )
+        strides = tuple(index(next(rest)) if one is None else one for one in type.strides)
+        self.set(op.result, MemRefHeld(type, pointer, index(0), shape, strides, group.name, group.align))
 
     def leave(self, site: int, lane: Operand, values: Sequence[Val]) -> None:
         """Report a finding, unless another thread has done so."""
