@@ -93,7 +93,7 @@ class Arithmetic(Conversions):
             if added is not None:
                 return added
         what = f"`{SYMBOLS[kind]}`"
-        self._refuse_text(what, a, b, span)
+        self._refuse_parts(what, a, b, spans, span)
         a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
         if self._is_matrix(a) or self._is_matrix(b):
             return Runtime(self._of_matrices(kind, a, b, spans, span))
@@ -123,8 +123,12 @@ class Arithmetic(Conversions):
                       "write `//`, which rounds down, or convert to a float first: gl.f32(...)")  # fmt: skip
         return self.instruction(_INSTRUCTIONS[kind], first, second, spans, span, natural)
 
-    def _refuse_text(self, what: str, a: Operand, b: Operand, span: Span) -> None:
-        """Refuse a string on a side of an operator."""
+    def _refuse_parts(self, what: str, a: Operand, b: Operand, spans: Spans, span: Span) -> None:
+        """Refuse a string or a tuple on a side of an operator."""
+        for operand, at in zip((a, b), spans, strict=True):
+            if isinstance(operand, Many) or (isinstance(operand, Known) and isinstance(operand.value, tuple)):
+                self.fail("operator", f"{what} takes numbers or matrices, found {described(operand)}", at,
+                          "tuples are written with all their items: (a[0], a[1], b[0])")  # fmt: skip
         if any(isinstance(operand, Known) and isinstance(operand.value, str) for operand in (a, b)):
             self.fail("operator", f"{what} has no meaning for {described(a)} and {described(b)}", span, _TEXT_HINT)
 
@@ -451,9 +455,16 @@ class Arithmetic(Conversions):
         """Whether two operands compare. Raises `PythonFault`."""
         a, b = self.set(a, spans[0]), self.set(b, spans[1])
         if kind in (ast.In, ast.NotIn):
+            if isinstance(b, Memory | Part):
+                self.fail("operator", f"`in` looks through a tuple, found {described(b)}", spans[1],
+                          "compare in a loop: found = found or X[i] == x")  # fmt: skip
+            if isinstance(a, Runtime):
+                self.fail("constant", f"what `in` looks for must be known while the kernel is translated, found "
+                          f"{described(a)}", spans[0], "write out the comparisons: n == 1 or n == 2")  # fmt: skip
             items = self.known(b, "what `in` looks through", spans[1])
             if not isinstance(items, tuple):
-                self.fail("operator", f"`in` looks through a tuple, found {described(b)}", spans[1])
+                self.fail("operator", f"`in` looks through a tuple, found {described(b)}", spans[1],
+                          "write the items: n in (1, 2)")  # fmt: skip
             wanted = self.known(a, "what `in` looks for", spans[0])
             found = any(type(wanted) is type(item) and wanted == item for item in items)
             return Known(found is (kind is ast.In))

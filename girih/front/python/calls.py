@@ -15,11 +15,11 @@ from typing import NoReturn, TypeVar
 
 from girih.diagnostics import nearest, plural
 from girih.front.python.codes import PythonFault
-from girih.front.python.conversions import literal_of, scalar_type
+from girih.front.python.conversions import known_hint, literal_of, scalar_type
 from girih.front.python.emission import described
 from girih.front.python.operands import Known, LiteralChoice, Many, Memory, Operand, Part, Runtime
 from girih.front.python.reading import FunctionNode, FunctionSource, read_function
-from girih.front.python.refusals import MEANINGFUL, refused_callee, shown_signature
+from girih.front.python.refusals import MEANINGFUL, refused_callee, shown_signature, word_for
 from girih.front.python.scopes import RESULT, FunctionScope, LocalFunction
 from girih.front.python.subscripts import Subscripts, method_hint
 from girih.ir.types import (
@@ -216,7 +216,8 @@ class Calls(Subscripts):
     def _converted(self, type: Number | Boolean, node: ast.Call, span: Span) -> Operand:
         """A number in another type: `gl.f32(x)`."""
         if len(node.args) != 1 or node.keywords:
-            self.fail("arguments", f"a conversion takes one number, found {len(node.args) + len(node.keywords)}", span)
+            self.fail("arguments", f"a conversion takes one number, found {len(node.args) + len(node.keywords)}", span,
+                      f"write {ast.unparse(node.func)}(x)")  # fmt: skip
         at = self.span(node.args[0])
         return self.cast(self.number(node.args[0]), type, at, span)
 
@@ -230,7 +231,7 @@ class Calls(Subscripts):
         if isinstance(operand, Known) and value is not None:
             return Runtime(self.constant(self._literal_in(operand, type, at), type, span), _is_natural(value))
         if not isinstance(operand, Runtime):
-            self.fail("types", f"expected a number, found {described(operand)}", at)
+            self.fail("types", f"expected a number, found {described(operand)}", at, known_hint(operand))
         target: Type = type
         if isinstance(operand.type, CoopMatrix) and isinstance(type, Number):
             target = replace(operand.type, component=type)
@@ -297,7 +298,10 @@ class Calls(Subscripts):
         if len(operands) == 1 and isinstance(operands[0][0], Many):
             operands = [(item, operands[0][1]) for item in operands[0][0].items]
         if len(operands) < 2:
-            self.fail("arguments", f"`{word}` takes two numbers or more, found {len(operands)}", span)
+            hint = f"compare in a loop: m = {word}(m, X[i])"
+            several = bool(operands) and isinstance(operands[0][0], Memory | Part)
+            self.fail("arguments", f"`{word}` takes two numbers or more, found {len(operands)}", span,
+                      hint if several else f"write {word}(a, b)")  # fmt: skip
         result, at = operands[0]
         for other, place in operands[1:]:
             first, second = self.literal(result), self.literal(other)
@@ -364,8 +368,7 @@ class Calls(Subscripts):
         """A function of `math` of literals, computed as Python does."""
         values = [self.literal(operand) for operand, _ in operands]
         if any(value is None for value in values) or _varying(*(o for o, _ in operands)):
-            known = function.__name__ in self.words
-            hint = f"write gl.{function.__name__}(...)" if known else "gl has the functions of kernels"
+            hint = word_for(function.__name__) or "gl has the functions of kernels: gl.exp, gl.sqrt and the like"
             self.fail("call", f"math.{function.__name__} computes while the kernel is translated: it takes literals",
                       span, hint)  # fmt: skip
         try:

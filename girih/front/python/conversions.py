@@ -170,7 +170,7 @@ class Conversions(KernelEmission, ABC):
         scalar = element_type(type)
         if value is None or scalar is None or isinstance(type, MemRef):
             self.fail("types", f"expected {described_type(type)}, found {described(operand)}", span,
-                      _known_hint(operand.value))  # fmt: skip
+                      known_hint(operand))  # fmt: skip
         family = "bool" if isinstance(scalar, Boolean) else scalar.family
         if isinstance(value, bool) or family == "bool":
             if isinstance(value, bool) and family == "bool":
@@ -200,7 +200,7 @@ class Conversions(KernelEmission, ABC):
             return operand
         value = self.open_literal(operand)
         if value is None:
-            self.fail("types", f"expected a number, found {described(operand)}", span)
+            self.fail("types", f"expected a number, found {described(operand)}", span, known_hint(operand))
         natural = isinstance(operand, Known) and isinstance(value, int) and value >= 0
         return Runtime(self.value(operand, default_type(value), span), natural)
 
@@ -370,7 +370,8 @@ class Conversions(KernelEmission, ABC):
         if isinstance(operand, Part | Memory):
             return self.loaded(self.part(operand, span), span, use or Use.ACC, scope or MatrixScope.SUBGROUP)
         if not isinstance(operand, Runtime) or not isinstance(operand.type, CoopMatrix):
-            self.fail("types", f"expected a matrix, or a view of one, found {described(operand)}", span)
+            self.fail("types", f"expected a matrix, or a view of one, found {described(operand)}", span,
+                      "gl.full(shape, value, dtype) is a tile of one number in all components")  # fmt: skip
         type = operand.type
         if use is None or type.use is use:
             return operand.value
@@ -443,8 +444,11 @@ def _axes_hint(rank: int, kept: int) -> str:
     return "a vector is computed with by its elements: v[i]" if kept == 1 else "index an element"
 
 
-def _known_hint(value: object) -> str | None:
+def known_hint(operand: Operand) -> str | None:
     """What to write in place of a value of Python that is no number."""
+    if not isinstance(operand, Known):
+        return None
+    value = operand.value
     if value is None:
         return "a function gives None where it ends without `return` of a value"
     if isinstance(value, str):

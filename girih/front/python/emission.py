@@ -26,7 +26,7 @@ from girih.front.python.reading import FunctionSource
 from girih.ir.build import RegionBuilder
 from girih.ir.core import RegionKind, Value, is_name
 from girih.ir.define import Where
-from girih.ir.types import ERROR, CoopMatrix, GroupType, Type, Use
+from girih.ir.types import ERROR, CoopMatrix, GroupType, TensorLayoutType, TensorViewType, Type, Use
 from girih.ops.tile import TILE_LANGUAGE
 from girih.recursion import NESTING_LIMIT
 from girih.source import Span
@@ -203,6 +203,8 @@ def described_type(type: Type) -> str:
         return f"a {type.rows} x {type.columns} matrix of {type.component}{use}"
     if isinstance(type, GroupType):
         return "a group"
+    if isinstance(type, TensorLayoutType | TensorViewType):
+        return "a tensor layout" if isinstance(type, TensorLayoutType) else "a tensor view"
     return str(type)
 
 

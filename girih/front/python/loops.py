@@ -387,7 +387,8 @@ class Loops(Branches):
 
     def _foreach(self, node: ast.For, call: ast.Call) -> None:
         if not call.args or call.keywords:
-            self.fail("arguments", "gl.foreach takes a size for each variable", self.span(call))
+            self.fail("arguments", "gl.foreach takes a size for each variable", self.span(call),
+                      "write gl.foreach(m, n); begin and end are a pair: gl.foreach((begin, end))")  # fmt: skip
         starts, stops, natural = self._bounds(call.args)
         targets = self._targets(node.target, len(starts))
         variables = [

@@ -64,6 +64,8 @@ REFUSED_BUILTINS: dict[str, str] = {
 }  # fmt: skip
 """What to write for functions of Python, by name; some of them have a meaning for what is known while translating."""
 
+_NOT_CALLED = "leave the parentheses out, or give the value a name that no function has"
+
 _LIBRARY = os.path.dirname(os.__file__)
 """The folder of Python's own modules, and of installed packages in a folder inside."""
 
@@ -95,7 +97,7 @@ def refused_callee(function: object, written: str) -> Refusal | None:
     if room == "girih":
         return _refused_of_girih(function, written)
     if room in _ARRAYS:
-        return f"`{written}` computes outside of kernels, with whole arrays", _word_for(_name(function)) or _FUNCTIONS
+        return f"`{written}` computes outside of kernels, with whole arrays", word_for(_name(function)) or _FUNCTIONS
     if isinstance(function, types.FunctionType) and not _is_of_python(function):
         return None
     return _refused_of_python(function, written, room)
@@ -113,7 +115,7 @@ def _refused_kind(function: object, written: str) -> Refusal | None:
         owner = described_value(function.__self__)
         return f"`{written}` is a method of {owner}", "write a function of its own, whose arguments are all it needs"
     if not callable(function):
-        return f"`{written}` is {described_value(function)}, which cannot be called", "leave the parentheses out"
+        return f"`{written}` is {described_value(function)}, which cannot be called", _NOT_CALLED
     return None
 
 
@@ -137,7 +139,7 @@ def _refused_of_python(function: object, written: str, room: str) -> Refusal:
         hint = "use names of their own, or a tuple; types of numbers are gl.f32, gl.i32 and the like"
         return f"`{written}` makes an object of Python, and kernels have none", hint
     if room in sys.stdlib_module_names:
-        return f"`{written}` cannot be called in a kernel: it is Python's own", _word_for(name) or _OUTSIDE
+        return f"`{written}` cannot be called in a kernel: it is Python's own", word_for(name) or _OUTSIDE
     return (
         f"`{written}` is {described_value(function)}, and not a function that a kernel can read",
         "a kernel calls functions made by `def`, element types, and words of girih.language",
@@ -164,7 +166,7 @@ def _in_place_of(name: str) -> str | None:
     return f"call it on arrays before or behind the kernel; in a kernel write {instead}" if instead else None
 
 
-def _word_for(name: str) -> str | None:
+def word_for(name: str) -> str | None:
     """The word of a kernel for the name of a function elsewhere."""
     import girih.language
 

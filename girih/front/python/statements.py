@@ -209,8 +209,10 @@ class Statements(Loops):
         found = self.expression(value)
         if isinstance(value, ast.Call):
             return
-        self.fail("statement", f"nothing is done with {described(self.set(found, self.span(value)))}",
-                  self.span(node), "give it a name, or store it")  # fmt: skip
+        called = isinstance(found, Known) and callable(found.value)
+        hint = "write the parentheses, too: f()" if called else "give it a name, or store it"
+        what = described(self.set(found, self.span(value)))
+        self.fail("statement", f"nothing is done with {what}", self.span(node), hint)
 
     def _on_functiondef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:

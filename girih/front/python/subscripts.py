@@ -93,7 +93,8 @@ class Subscripts(Expressions):
                 return 2
             case _:
                 group = isinstance(operand, Runtime) and isinstance(operand.type, GroupType)
-                hint = "len(G) is the number of its members, G[i].shape the shape of one" if group else None
+                hint = "an array has a shape, and an annotation such as gl.Vector[gl.f32]"
+                hint = "len(G) is the number of its members, G[i].shape the shape of one" if group else hint
                 self.fail("attribute", f"{described(operand)} has no shape", span, hint)
 
     def extent(self, operand: Operand, axis: int, span: Span) -> Operand:
@@ -173,7 +174,12 @@ class Subscripts(Expressions):
                       "arrays, groups and tuples have elements")  # fmt: skip
         if isinstance(node.slice, ast.Slice):
             self.fail("slice", "a tuple is taken apart by its items", self.span(node.slice), "write (t[0], t[1])")
-        place = self.known_integer(self.expression(node.slice), "the place in a tuple", self.span(node.slice))
+        which = self.expression(node.slice)
+        if isinstance(which, Runtime):
+            self.fail("constant", f"the place in a tuple must be known while the kernel is translated, found "
+                      f"{described(which)}", self.span(node.slice),
+                      "an array has elements at numbers of run time: gl.local(shape, dtype)")  # fmt: skip
+        place = self.known_integer(which, "the place in a tuple", self.span(node.slice))
         if not -len(items) <= place < len(items):
             self.fail("index", f"the tuple has {len(items)} items, found place {place}", self.span(node.slice))
         found = items[place]

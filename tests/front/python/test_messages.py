@@ -26,6 +26,11 @@ from tools.pages import spellings
         ("a `barrier.global.local`, a `barrier`", 'a `gl.barrier("global", "local")`, a `gl.barrier`'),
         ("scale it with `cooperative_matrix_scale`", "scale it with `alpha * m`"),
         ("`sin` takes a float; found: % has type bool", "`gl.sin` takes a float; found: it has type bool"),
+        ("the value of %x is memref<f32x?x4>, not memref<f64,strided<1>>",
+         "the value of `x` is gl.Matrix[gl.f32], not gl.Scalar[gl.f64]"),
+        ("tensor: memref<bf16x?x?x8,strided<1,?,?>,local>", "tensor: gl.Array[gl.bf16, Literal[3]]"),
+        ("found: type(value) is index, element_type(tensor) is f32",
+         "found: the type of `value` is index, the element type of `tensor` is f32"),
         ("%A is a view or a parameter, `alpha` is not", "`A` is a view or a parameter, `alpha` is not"),
     ],
 )  # fmt: skip

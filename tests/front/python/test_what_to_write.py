@@ -134,6 +134,21 @@ CALLS = [
     ("t = gl.threadIdx", "name", "gl.threadIdx", "gl.subgroup_local_id()"),
 ]  # fmt: skip
 NUMBERS = [
+    ("if n in (1, 2):\n    pass", "constant", "n", "n == 1 or n == 2"),
+    ("if x in Y:\n    pass", "operator", "Y", "compare in a loop"),
+    ('if "a" in "abc":\n    pass', "operator", '"abc"', "write the items"),
+    ("t = (1, 2) + (x, 3)", "operator", "(1, 2)", "(a[0], a[1], b[0])"),
+    ("t = (x, n)\nY[0] = t[n]", "constant", "n", "gl.local(shape, dtype)"),
+    ('t = gl.f32("1.0")', "types", '"1.0"', "without quotation marks"),
+    ("t = gl.f32()", "arguments", "gl.f32()", "write gl.f32(x)"),
+    ("t = math.floor(x)", "call", "math.floor(x)", "gl.i32(x)"),
+    ("t = math.exp(x)", "call", "math.exp(x)", "write gl.exp(...)"),
+    ("t = max(x)", "arguments", "max(x)", "write max(a, b)"),
+    ("t = max(Y)", "arguments", "max(Y)", "m = max(m, X[i])"),
+    ("for i in gl.foreach(n, start=3):\n    pass", "arguments", "gl.foreach(n, start=3)", "gl.foreach((begin, end))"),
+    ('gl.print(x, "text")', "types", 'x, "text"', 'print("x and y are", x, y)'),
+    ("gl.barrier", "statement", "gl.barrier", "write the parentheses"),
+    ("for i in gl.foreach(n):\n    gl.atomic_add(Y, i, n)", "types", "n", "gl.f32(n)"),
     ('Y[0] = "1.0"', "types", '"1.0"', "without quotation marks"),
     ("Y[0] = None", "types", "None", "a function gives None where it ends without `return` of a value"),
     ("Y[0] = 1j", "literal", "1j", "complex numbers have the types gl.c32 and gl.c64"),
@@ -161,6 +176,9 @@ NUMBERS = [
     ("for i in gl.foreach(4, 4):\n    pass", "loop", "i", "for i, j in ..."),
 ]
 ARRAYS = [
+    ("t = x.shape", "attribute", "x.shape", "gl.Vector[gl.f32]"),
+    ("with gl.parallel():\n    gl.store(x, X[0:16, 0:16])", "types", "x", "gl.full(shape, value, dtype)"),
+    ("gl.gemm(1.0, Y, Y, 0.0, Y)", "types", "Y", "gl.expand"),
     ("n[0] = 3", "index", "n[0]", "an array has an annotation such as gl.Vector[gl.f32]"),
     ("Y[0.5] = x", "index", "0.5", "divide with `//`"),
     ("t = Y[-4:]", "index", "-4", "Y.shape[0] - 4"),

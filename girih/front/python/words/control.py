@@ -41,6 +41,9 @@ def printed(call: Call) -> Operand:
             continue
         if isinstance(part, Memory | Part):
             raise fault("view", "an array is not printed as a whole", span, "print elements, or a matrix: gl.load(...)")
+        if isinstance(part, Known) and isinstance(part.value, str):
+            raise fault("types", "the text of a line stands before its values, found a string behind one", span,
+                        'write print("x and y are", x, y)')  # fmt: skip
         values.append(number_of(t, computed(t, part, span), span))
     t.add("print", span=call.span, text=" ".join(words), values=tuple(values))
     return NOTHING

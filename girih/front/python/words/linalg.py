@@ -34,7 +34,9 @@ _RANKS = {0: "an array without axes", 1: "a vector", 2: "a matrix"}
 def _of_rank(call: Call, parameter: str, memory: Memory, ranks: tuple[int, ...], span: Span) -> None:
     if ranks and memory.rank not in ranks:
         wanted = " or ".join(_RANKS[rank] for rank in ranks)
-        hint = "take a view with fewer axes: X[k, :]" if memory.rank > max(ranks) else None
+        hint = "take a view with fewer axes: X[k, :]"
+        if memory.rank < max(ranks):
+            hint = "gl.expand(x, 0, (x.shape[0], 1)) is a view with one column; gl.gemv takes a matrix and a vector"
         raise fault("types", f"`{parameter}` of `gl.{call.name}` is {wanted}, found {described(memory)}", span, hint)
 
 

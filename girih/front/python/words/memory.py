@@ -20,7 +20,6 @@ from girih.front.python.words.support import (
     integer,
     is_absent,
     items,
-    number_of,
     one,
     sizes,
     uses,
@@ -153,7 +152,7 @@ def expand(call: Call) -> Operand:
 def _axis(call: Call, parameter: str, memory: Memory) -> int:
     axis = integer(call, parameter)
     if not 0 <= axis < memory.rank:
-        message = f"the array has {memory.rank} axes, counted from 0; `{parameter}` is {axis}"
+        message = f"the array has {plural(memory.rank, 'axis', 'axes')}, counted from 0; `{parameter}` is {axis}"
         raise fault("arguments", message, call.span_of(parameter))
     return axis
 
@@ -241,7 +240,7 @@ def _written(call: Call, memory: Memory) -> tuple[Value, bool]:
     operand = call["value"]
     if isinstance(operand, Runtime) and isinstance(operand.value.type, CoopMatrix):
         return operand.value, True
-    return number_of(call.translator, operand, call.span_of("value"), memory.type.element), False
+    return call.translator.value(operand, memory.type.element, call.span_of("value")), False
 
 
 def _write(call: Call, mnemonic: str, returns: bool) -> Operand:

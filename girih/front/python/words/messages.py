@@ -43,11 +43,22 @@ def _instruction(match: re.Match[str]) -> str:
     return f"`{word}`"
 
 
+def _array(match: re.Match[str]) -> str:
+    rank = match[2].count("x")
+    kind = ("Scalar", "Vector", "Matrix")[rank] if rank < 3 else "Array"
+    return f"gl.{kind}[gl.{match[1]}{f', Literal[{rank}]' if rank > 2 else ''}]"
+
+
 _REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"`%\w+ = cast %(\w+) : (\w+)`"), _number),
     (re.compile(r"`%\w+ = cast %(\w+) : coopmatrix<(\w+?)x[^`]*`"), _matrix),
     (re.compile(r"`parallel \{ \.\.\. \}`"), "`with gl.parallel():`"),
     (re.compile(r"`barrier((?:\.\w+)+)`"), _barrier),
+    (re.compile(r"memref<([a-z]+\d*(?:e\dm\d)?)((?:x[\d?]+)*)(?:,[^<>]*(?:<[^>]*>)?[^<>]*)?>"), _array),
+    (re.compile(r"\bcoopmatrix<(\w+?)x(\d+)x(\d+),(\w+)[^>]*>"), r"a \2 x \3 matrix of \1 with use \4"),
+    (re.compile(r"\belement_type\((\w+)\)"), r"the element type of `\1`"),
+    (re.compile(r"\btype\((\w+)\)"), r"the type of `\1`"),
+    (re.compile(r"\bmemref\b"), "array"),
     (re.compile(r"`(\w+)`"), _instruction),
     (re.compile(r"%(\w+)"), r"`\1`"),
     (re.compile(r"%(?!\w)"), "it"),
