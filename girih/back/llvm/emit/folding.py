@@ -26,6 +26,19 @@ COMPARES: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+def folded(opcode: str, a: Val, b: Val) -> Val | None:
+    """The result of an instruction that constant operands decide; None for any other, as without any constant."""
+    fold = FOLDS.get(opcode)
+    if fold is not None:
+        x, y = a.literal, b.literal
+        if x is not None and y is not None:
+            return integer(fold(x, y), a.type)
+        same = neutral(opcode, a, b, x, y)
+        if same is not None:
+            return same
+    return combined(opcode, a, b)
+
+
 def neutral(opcode: str, a: Val, b: Val, x: int | None, y: int | None) -> Val | None:
     """The result of an instruction of which one operand decides that it is the other, or itself; None otherwise."""
     zeros = (a.text == "zeroinitializer" or x == 0, b.text == "zeroinitializer" or y == 0)

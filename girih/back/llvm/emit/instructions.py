@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from girih.back.llvm.emit.folding import COMMUTES, COMPARES, FOLDS, combined, compared, converted, neutral
+from girih.back.llvm.emit.folding import COMMUTES, COMPARES, compared, converted, folded
 from girih.back.llvm.emit.function import FunctionText
 from girih.back.llvm.emit.text import Operand, Val, bits, integer, lanes, mangled, poison, scalar, wide
 
@@ -27,17 +27,10 @@ class Instructions(FunctionText):
     def binary(self, opcode: str, a: Operand, b: Operand) -> Val:
         """The result of an instruction with two operands of one type, such as `add`, `fmul` or `lshr`."""
         a, b = self.value(a), self.value(b)
-        fold = FOLDS.get(opcode)
-        if fold is not None:
-            x, y = a.literal, b.literal
-            if x is not None and y is not None:
-                return integer(fold(x, y), a.type)
-            same = neutral(opcode, a, b, x, y)
-            if same is not None:
-                return same
-        known = combined(opcode, a, b)
-        if known is not None:
-            return known
+        if a.text[0] != "%" or b.text[0] != "%":
+            known = folded(opcode, a, b)
+            if known is not None:
+                return known
         if opcode in COMMUTES and a.text > b.text:
             a, b = b, a
         return self.pure(a.type, f"{opcode} {a}, {b.text}", (a, b))

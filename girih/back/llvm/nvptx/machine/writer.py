@@ -30,6 +30,9 @@ _MOST_TERMS = 6
 """So many parts has a sum that is taken apart."""
 _TOGETHER = "sync"
 """What is in the name of each instruction that threads execute together."""
+_NOTED = frozenset({"add", "sub", "mul", "and", "shl"})
+"""Instructions of which it is noted what their results are multiples of."""
+
 _CTA_BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 _WARP_BARRIER = "llvm.nvvm.bar.warp.sync"
 
@@ -274,20 +277,23 @@ class NvptxWriter(Writer):
 
         The remainder of floats is a function of the module: LLVM's quotient is rounded, and its remainders are wrong.
         """
+        a, b = self.value(a), self.value(b)
         if opcode == "frem":
-            return self._each(self.value(a), self.value(b))
-        known = combined_numbers(opcode, self.value(a), self.value(b))
-        if known is not None:
-            return known
+            return self._each(a, b)
+        if a.text[0] != "%" and b.text[0] != "%":
+            known = combined_numbers(opcode, a, b)
+            if known is not None:
+                return known
         found = super().binary(opcode, a, b)
         if opcode == "mul":
-            self._note_product(found, self.value(a), self.value(b))
-        if opcode in ("add", "sub") and found.type == "i64" and found.literal is None:
-            self._sums[found.text] = self.value(a), self.value(b), 1 if opcode == "add" else -1
-        if opcode in ("add", "sub", "mul", "and", "shl") and found.literal is None and lanes(found.type) == 1:
-            self._note_power(found, opcode, self.value(a), self.value(b))
+            self._note_product(found, a, b)
+        if opcode in _NOTED and found.literal is None:
+            if opcode in ("add", "sub") and found.type == "i64":
+                self._sums[found.text] = a, b, 1 if opcode == "add" else -1
+            if lanes(found.type) == 1:
+                self._note_power(found, opcode, a, b)
         if is_narrow(found.type):
-            self.narrow.note(opcode, self.value(a), self.value(b), found)
+            self.narrow.note(opcode, a, b, found)
         return found
 
     def convert(self, opcode: str, a: Val, type: str) -> Val:
@@ -314,9 +320,10 @@ class NvptxWriter(Writer):
 
     def _power(self, a: Val) -> int:
         """A power of two of which an integer is a multiple, up to `MOST_BYTES`."""
-        if a.literal is None:
+        literal = a.literal
+        if literal is None:
             return self._powers.get(a.text, 1)
-        return min(a.literal & -a.literal or MOST_BYTES, MOST_BYTES)
+        return min(literal & -literal or MOST_BYTES, MOST_BYTES)
 
     def note_offset(self, total: Val, outside: Val, inside: Val, known: int) -> None:
         """Note of which parts an offset is the sum: what changes in outer loops, what does in this one, and a number.

@@ -57,12 +57,15 @@ class ThreadShare:
     @property
     def count(self) -> int:
         """The number of components."""
-        return {
-            Spread.TILE: 4 * self.blocks * self.eights,
-            Spread.ROWS: 2 * self.blocks,
-            Spread.COLUMNS: 2 * self.eights,
-            Spread.ONE: 1,
-        }[self.held.spread]
+        match self.held.spread:
+            case Spread.TILE:
+                return 4 * self.blocks * self.eights
+            case Spread.ROWS:
+                return 2 * self.blocks
+            case Spread.COLUMNS:
+                return 2 * self.eights
+            case _:
+                return 1
 
     @property
     def stored(self) -> ThreadShare:
@@ -77,8 +80,8 @@ class ThreadShare:
     @property
     def packed(self) -> int:
         """How many components share a register."""
-        many = max(1, _WORD // self.component.size)
-        return next(n for n in (many, 2, 1) if self.count % n == 0 and n <= many)
+        many, count = max(1, _WORD // self.component.size), self.count
+        return next(n for n in (many, 2, 1) if count % n == 0 and n <= many)
 
     @property
     def parts(self) -> int:
