@@ -11,7 +11,9 @@ import ast
 import inspect
 import linecache
 import types
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from girih.diagnostics import CompileError, Diagnostic
 from girih.front.python.codes import PythonFault, fault
@@ -28,6 +30,18 @@ class FunctionSource:
         self.node = node
         self.source = source
         self._shift = shift
+        self._lines: dict[int, tuple[int, bytes | None]] = {}
+
+    def of_decorator(self, function: object) -> FunctionSource | None:
+        """The text of a lambda that stands in a decorator of this function; None for any other function."""
+        if not isinstance(function, types.FunctionType) or not isinstance(self.node, ast.FunctionDef):
+            return None
+        code = function.__code__
+        if code.co_name != "<lambda>" or code.co_filename != self.source.name:
+            return None
+        lambdas = [n for d in self.node.decorator_list for n in ast.walk(d) if isinstance(n, ast.Lambda)]
+        here = _lambdas_of(function, lambdas, self._shift)
+        return FunctionSource(function, here[0], self.source, self._shift) if len(here) == 1 else None
 
     @property
     def name(self) -> str:
@@ -43,13 +57,19 @@ class FunctionSource:
         return Span(self.source, self._offset(line, column), self._offset(last, end or 0))
 
     def _offset(self, line: int, column: int) -> int:
-        number = line + self._shift
+        known = self._lines.get(line)
+        if known is None:
+            known = self._lines[line] = self._line(line + self._shift)
+        start, text = known
+        return start + (column if text is None else len(text[:column].decode("utf-8", "ignore")))
+
+    def _line(self, number: int) -> tuple[int, bytes | None]:
+        """Where a line begins, and its bytes, where these are not its code points."""
         try:
             text = self.source.line(number)
-            start = self.source.start_of(number)
+            return self.source.start_of(number), None if text.isascii() else text.encode()
         except IndexError:
-            return len(self.source.text)
-        return start + (column if text.isascii() else len(text.encode()[:column].decode("utf-8", "ignore")))
+            return len(self.source.text), b""
 
     @cached_property
     def whole(self) -> Span:
@@ -124,9 +144,38 @@ def _tree(lines: list[str], first: int, *, whole: bool) -> tuple[ast.Module, int
     if whole:
         # A lambda may begin in the middle of a statement.
         return _parsed("".join(lines)), 0
-    block = inspect.getblock(lines[first - 1 :])
-    indented = block[0][:1] in (" ", "\t")
-    return ast.parse(("if 1:\n" if indented else "") + "".join(block)), first - (2 if indented else 1)
+    rest = lines[first - 1 :]
+    indented = rest[0][:1] in (" ", "\t")
+    head, shift = ("if 1:\n", first - 2) if indented else ("", first - 1)
+    for end in islice(_possible_ends(rest), _MOST_ENDS):
+        try:
+            return ast.parse(head + "".join(rest[:end])), shift
+        except SyntaxError:
+            continue
+    return ast.parse(head + "".join(inspect.getblock(rest))), shift
+
+
+_MOST_ENDS = 8
+"""So many ends of a function are tried before its lines are split into tokens, which takes longer than to parse it."""
+
+
+def _possible_ends(lines: Sequence[str]) -> Iterator[int]:
+    """Where a function that begins with the first line may end: before lines that are indented no more than its head.
+
+    Such a line may also stand in a text of several lines, or in brackets; what is before it is no whole function then.
+    """
+    head = len(lines[0]) - len(lines[0].lstrip())
+    in_body = False
+    for number, line in enumerate(lines):
+        bare = line.lstrip()
+        if not bare or bare[0] == "#":
+            continue
+        if len(line) - len(bare) > head:
+            continue
+        if in_body:
+            yield number
+        in_body = in_body or bare.startswith(("def ", "async "))
+    yield len(lines)
 
 
 @lru_cache(maxsize=4)
@@ -141,14 +190,21 @@ def _node_of(function: types.FunctionType, tree: ast.Module, shift: int) -> Func
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if code.co_name == "<lambda>":
         lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _parameters(n) == names]
-        # Where a code begins, an instruction of no width stands at the start of the line.
-        first = next((p for p in code.co_positions() if p[0] is not None and None is not p[2] != p[3]), None)
-        here = [n for n in lambdas if len(lambdas) == 1 or (first is not None and _contains(n.body, first, shift))]
+        here = lambdas if len(lambdas) == 1 else _lambdas_of(function, lambdas, shift)
         return here[0] if len(here) == 1 else None
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _parameters(node) == names:
             return node
     return None
+
+
+def _lambdas_of(function: types.FunctionType, lambdas: Iterable[ast.Lambda], shift: int) -> list[ast.Lambda]:
+    """The lambdas among some that stand where the code of a function does."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    # Where a code begins, an instruction of no width stands at the start of the line.
+    first = next((p for p in code.co_positions() if p[0] is not None and None is not p[2] != p[3]), None)
+    return [n for n in lambdas if first is not None and _parameters(n) == names and _contains(n.body, first, shift)]
 
 
 def _contains(node: ast.expr, place: tuple[int | None, int | None, int | None, int | None], shift: int) -> bool:

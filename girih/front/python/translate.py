@@ -190,7 +190,8 @@ class Translator(Statements):
             inner = tuple(Entry(key, _plain(value), span=span) for key, value in hints)
             entries.append(Entry(machine, Dictionary(inner, span), span=span))
         if options.grid is not None:
-            entries.append(Entry("grid", Grid(read_function(options.grid), operands).entries(), span=span))
+            text = self.text.of_decorator(options.grid) or read_function(options.grid)
+            entries.append(Entry("grid", Grid(text, operands).entries(), span=span))
         return Dictionary(tuple(entries), span)
 
 
