@@ -524,7 +524,15 @@ def unpack_4_bits() -> str:
 PICTURES: dict[str, Callable[[], str]] = {
     **{name: partial(product, name) for name in ("gemm", "gemm_mixed")},
     "gemm_work_group": product_of_work_group,
-    **{name: partial(quantized_product, name) for name in ("gemm_q4_0", "gemm_q4_0_work_group", "gemm_q8_0")},
+    **{
+        name: partial(quantized_product, name)
+        for name in (
+            "gemm_q4_0",
+            "gemm_q4_0_work_group",
+            "gemm_q8_0",
+            "gemm_q8_0_work_group",
+        )
+    },
     **{name: partial(quantized_vector, name) for name in ("gemv_q4_0", "gemv_q8_0")},
     **{name: partial(vector_of_blocks, name) for name in ("gemv_q4_0_q8_0", "gemv_q8_0_q8_0")},
     **{name: partial(columns, name, "Y, N x columns", "X") for name in ("layernorm", "rms_norm")},

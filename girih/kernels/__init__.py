@@ -58,7 +58,12 @@ from girih.kernels.quantized_products import (
     gemv_q8_0_q8_0,
 )
 from girih.kernels.texts import grid_for, names, path
-from girih.kernels.work_groups import attention_work_group, gemm_q4_0_work_group, gemm_work_group
+from girih.kernels.work_groups import (
+    attention_work_group,
+    gemm_q4_0_work_group,
+    gemm_q8_0_work_group,
+    gemm_work_group,
+)
 
 __all__ = [
     "ader_dg",
@@ -83,6 +88,7 @@ __all__ = [
     "gemm_q4_0",
     "gemm_q4_0_work_group",
     "gemm_q8_0",
+    "gemm_q8_0_work_group",
     "gemm_tall_skinny",
     "gemm_work_group",
     "gemv",

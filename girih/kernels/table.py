@@ -243,6 +243,11 @@ TABLE: dict[str, LibraryEntry] = {
         _ACTIVATIONS,
         (("rows of the result", 64), ("columns of the result", 32)),
     ),
+    "gemm_q8_0_work_group": LibraryEntry(
+        "C := W X with 8-bit weights and matrices of the work-group, for GPUs with tensor cores",
+        {"type": _HALF, **_TILES_OF_PRODUCTS, "depth": TILE[1:]},
+        _GRID_OF_TILES,
+    ),
     "gemm_tall_skinny": LibraryEntry(
         "C := alpha A B + beta C for a tall A with few columns",
         {**_TYPED, "N": SIZE, "K": SIZE},
@@ -403,6 +408,10 @@ ROW_MAJOR: dict[str, str] = {
         "W^T is N x M."
     ),
     "gemm_q8_0": (
+        "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
+        "W^T is N x M."
+    ),
+    "gemm_q8_0_work_group": (
         "W is M x K / 32 blocks x 34 bytes, as the transpose of what `quantize` gives; X is N x K, and C := X "
         "W^T is N x M."
     ),

@@ -63,6 +63,25 @@ def gemm_q4_0_work_group(
     return loaded_kernel("gemm_q4_0_work_group", target, order, type=type, **sizes)
 
 
+def gemm_q8_0_work_group(
+    *,
+    type: str = "f16",
+    rows: int | None = None,
+    columns: int | None = None,
+    depth: int | None = None,
+    items: int | None = None,
+    order: Order = "F",
+    target: str | None = None,
+) -> Kernel:
+    """C := W X with 8-bit weights in blocks of 32 and matrices of the work-group: `kernel(W, X, C)`.
+
+    W is 34 x K / 32 x M, the bytes of `quantize(weights, "q8_0")`; the rest is as for `gemm_q4_0_work_group`.
+    001 "coopMatLoadTensorNV" with decoding.
+    """
+    sizes = given(rows=rows, columns=columns, depth=depth, items=items)
+    return loaded_kernel("gemm_q8_0_work_group", target, order, type=type, **sizes)
+
+
 def attention_work_group(
     *,
     headdim: int,

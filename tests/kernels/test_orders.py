@@ -125,6 +125,9 @@ CALLS: dict[str, Sequence[Call]] = {
         Call((blocks("q4_0", 35, 64), of(64, 3, type_="f16"), of(35, 3)), (35, 3), {"columns": 256, "depth": 32})
     ],
     "gemm_q8_0": [Call((blocks("q8_0", 35, 64), of(64, 3), of(35, 3)), (35, 3))],
+    "gemm_q8_0_work_group": [
+        Call((blocks("q8_0", 35, 64), of(64, 3, type_="f16"), of(35, 3)), (35, 3), {"columns": 256, "depth": 32})
+    ],
     "gemm_tall_skinny": [Call((2.0, of(40, 5), of(5, 4), 1.0, of(40, 4)), (40,), {"N": 4, "K": 5})],
     "gemm_work_group": [
         Call((of(35, 20, type_="f16"), of(20, 33, type_="f16"), zeros("f16", 35, 33)), (35, 33), {"depth": 16})

@@ -42,14 +42,16 @@ def test_gemm_gives_the_type_of_its_factors() -> None:
     assert kernels.gemm_work_group(type="bf16").signature.count("bf16") == 3
 
 
-@pytest.mark.parametrize(("tile", "type_"), crossed([SMALL, OTHER], ["f16", "bf16"]))
-def test_gemm_q4_0(tile: dict[str, Any], type_: str) -> None:
-    kernel = kernels.gemm_q4_0_work_group(type=type_, **tile)
+@pytest.mark.parametrize(
+    ("format", "tile", "type_"), crossed(["q4_0", "q8_0"], [SMALL, OTHER], ["f16", "bf16"])
+)  # fmt: skip
+def test_gemm_of_blocks(format: str, tile: dict[str, Any], type_: str) -> None:
+    kernel = getattr(kernels, f"gemm_{format}_work_group")(type=type_, **tile)
     for rows, blocks, columns in [(1, 1, 1), (64, 4, 64), (77, 3, 35), (7, 0, 2), (0, 1, 2)]:
-        w, x = random_blocks("q4_0", rows, blocks), random(type_, 32 * blocks, columns)
+        w, x = random_blocks(format, rows, blocks), random(type_, 32 * blocks, columns)
         c = np.full((rows, columns), np.nan, np.float32, order="F")
         kernel(w, x, girih.uninitialized(c))
-        assert_close(c, decoded(w, "q4_0").astype(DTYPES[type_]), x, "f32")
+        assert_close(c, decoded(w, format).astype(DTYPES[type_]), x, "f32")
 
 
 @pytest.mark.parametrize(
@@ -74,9 +76,10 @@ def test_attention(causal: bool, sizes: tuple[int, ...], type_: str) -> None:
     np.testing.assert_allclose(wide(o), attention(q, k, v, headdim**-0.5, causal), atol=tolerance)
 
 
-def test_sizes_that_do_not_fit_are_found() -> None:
-    w, tile = random_blocks("q4_0", 5, 2), SMALL
-    weighted = kernels.gemm_q4_0_work_group(**tile)
+@pytest.mark.parametrize("format", ["q4_0", "q8_0"])
+def test_sizes_that_do_not_fit_are_found(format: str) -> None:
+    w, tile = random_blocks(format, 5, 2), SMALL
+    weighted = getattr(kernels, f"gemm_{format}_work_group")(**tile)
     for x_shape, c_shape, argument in [((63, 2), (5, 2), "X"), ((64, 2), (4, 2), "C"), ((64, 2), (5, 3), "C")]:
         with pytest.raises(girih.KernelError) as found:
             weighted(w, random("f16", *x_shape), random("f32", *c_shape))

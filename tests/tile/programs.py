@@ -169,14 +169,8 @@ def grouped(*, rows: int = 64, columns: int = 64, depth: int = 64) -> str:
 
 
 def weighted_text(format: str = "q4_0", *, rows: int = 64, columns: int = 16, depth: int = 64) -> str:
-    """The library's product with weights of 4 bits, or the same with weights of 8 bits in blocks of 34 bytes."""
-    text = texts.path("gemm_q4_0_work_group").read_text(encoding="utf-8")
-    if format == "q8_0":
-        text = text.replace("i8x18", "i8x34")
-        decode = """%byte = add %place, %two : index
-                    %q = load %b[%byte] : i8
-                    %number = cast %q : f32"""
-        text = re.sub(r"%position = rem.*?%number = cast %centred : f32", decode, text, flags=re.S)
+    """The library's product with weights of 4 or 8 bits."""
+    text = texts.path(f"gemm_{format}_work_group").read_text(encoding="utf-8")
     text = re.sub(r"^\$\w+ = .*\n", "", text, flags=re.M)
     return filled(text, type="f16", rows=rows, columns=columns, depth=depth, items=128)
 

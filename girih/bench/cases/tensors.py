@@ -162,6 +162,7 @@ PREPARED: dict[str, Prepared] = {
     "gemm_q4_0": gemm("q4_0"),
     "gemm_q4_0_work_group": gemm("q4_0", "_work_group"),
     "gemm_q8_0": gemm("q8_0"),
+    "gemm_q8_0_work_group": gemm("q8_0", "_work_group"),
     "gemv_q4_0": gemv("q4_0"),
     "gemv_q4_0_q8_0": gemv_of_blocks("q4_0"),
     "gemv_q8_0": gemv("q8_0"),

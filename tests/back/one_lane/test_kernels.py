@@ -142,10 +142,13 @@ LAUNCHES: dict[tuple[str, str], tuple[tuple[int, int, int], list[Any]]] = {
         (1, 1, 1),
         [halves(40, 33), halves(33, 24), np.zeros((40, 24), np.float16, order="F")],
     ),
-    ("gemm_q4_0_work_group", "gemm_q4_0_work_group"): (
-        (1, 1, 1),
-        [kernels.quantize(numbers(35, 64), "q4_0"), halves(64, 3), zeros(35, 3)],
-    ),
+    **{
+        (f"gemm_{name}_work_group", f"gemm_{name}_work_group"): (
+            (1, 1, 1),
+            [kernels.quantize(numbers(35, 64), name), halves(64, 3), zeros(35, 3)],
+        )
+        for name in ("q4_0", "q8_0")
+    },
     ("histogram", "histogram"): ((2, 1, 1), [RANDOM.integers(-9, 300, 5000).astype(np.int32), np.zeros(256, np.int32)]),
     ("inverse", "inverse"): ((3, 1, 1), [matrices(3), zeros(4, 4, 3), integers(3)]),
     ("layernorm", "layernorm"): ((3, 1, 1), [numbers(70, 3), numbers(70), numbers(70), 1e-5, zeros(70, 3)]),

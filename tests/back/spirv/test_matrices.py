@@ -241,6 +241,11 @@ HALVES: dict[str, tuple[dict[str, object], tuple[int, int, int], list[Any]]] = {
         (2, 2, 1),
         [quantize(random("f32", 40, 64), "q4_0"), random("f16", 64, 35), zeros("f32", 40, 35)],
     ),
+    "gemm_q8_0_work_group": (
+        {"rows": 32, "columns": 32, "depth": 32, "items": 128},
+        (2, 2, 1),
+        [quantize(random("f32", 40, 64), "q8_0"), random("f16", 64, 35), zeros("f32", 40, 35)],
+    ),
     "attention_work_group": (
         {"headdim": 16, "queries": 32, "keys": 32, "items": 128, "causal": True},
         (2, 1, 1),
@@ -250,7 +255,9 @@ HALVES: dict[str, tuple[dict[str, object], tuple[int, int, int], list[Any]]] = {
 """Sizes of tiles that Hopper lists, grids and arguments."""
 
 
-@pytest.mark.parametrize("name", ["gemm_work_group", *long(["gemm_q4_0_work_group", "attention_work_group"])])
+@pytest.mark.parametrize(
+    "name", ["gemm_work_group", *long(["gemm_q4_0_work_group", "gemm_q8_0_work_group", "attention_work_group"])]
+)
 def test_kernels_of_the_library_have_matrices_of_the_work_group(name: str) -> None:
     definitions, grid, arguments = HALVES[name]
     loaded = girih.load(kernels.path(name), "interpreter", definitions)[name]

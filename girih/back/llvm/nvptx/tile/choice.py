@@ -129,7 +129,8 @@ def _described(kernel: TileKernel) -> str:
     parts = [f"{consumers} {'group' if consumers == 1 else 'groups'} of 128 work-items compute"]
     for ring in kernel.rings:
         tiles = " and ".join(f"{tile.component} {tile.lines}x{tile.span}" for tile in ring.tiles)
-        parts.append(f"{ring.slots} slots of {-(-ring.slot_bytes // _KIB)} KiB for {tiles}")
+        slots = "1 slot" if ring.slots == 1 else f"{ring.slots} slots"
+        parts.append(f"{slots} of {-(-ring.slot_bytes // _KIB)} KiB for {tiles}")
     if kernel.parts is None:
         parts.append(_of_depth(kernel))
     else:
