@@ -127,6 +127,8 @@ def depth_loop(kernel: TileKernel) -> DepthLoop:
         raise NoTileProgram("the loop over the depth hands on more than sums", span)
     if not all(one.accumulate for one in products) or not set(sums) <= _zeros(kernel.consumers.body[:consuming]):
         raise NoTileProgram("sums do not begin with zero", span, "add what they are to begin with behind the loop")
+    if len({(kernel.held(name).rows, kernel.held(name).columns) for name in sums}) > 1:
+        raise NoTileProgram("sums of several shapes are added up in the loop over the depth", span)
     components = {kernel.held(name).component for name in sums}
     if not components <= {F32, I32}:
         raise NoTileProgram("sums are not of f32 or i32", span)

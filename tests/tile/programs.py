@@ -153,6 +153,26 @@ def attention(*, type: str = "bf16", length: int = 128, queries: int = 128, keys
     return filled(ATTENTION, type=type, length=length, queries=queries, keys=keys)
 
 
+def twin(columns: int) -> str:
+    """C := A B and E := A D with tiles of 64 x 64 and 64 x `columns`, in one loop, whose depth may be shared out."""
+    sums = [f"coopmatrix<f32 x 64 x {n}, matrix_acc, work_group>" for n in (64, columns)]
+    text = product(rows=64, columns=64).replace("subgroup_size=32", PERMITTED)
+    for before, after in (
+        ("%product = for", f"%nothing = constant 0.0 : {sums[1]}\n        %product, %other = for"),
+        ("init (%sum=%empty)", "init (%sum=%empty, %more=%nothing)"),
+        (f"-> ({sums[0]})", f"-> ({sums[0]}, {sums[1]})"),
+        ("            yield (%next)", f"""            %third = cooperative_matrix_load.both_checked %D[%at, %column]
+                    : coopmatrix<bf16 x 64 x {columns}, matrix_b, work_group>
+            %further = cooperative_matrix_mul_add %left, %third, %more : {sums[1]}
+            yield (%next, %further)"""),
+        ("%C: memref<bf16x?x?>)", "%D: memref<bf16x?x?>, %E: memref<f32x?x?>, %C: memref<bf16x?x?>)"),
+        ("%rounded", "cooperative_matrix_store.both_checked %other, %E[%row, %column]\n        %rounded"),
+    ):  # fmt: skip
+        assert before in text
+        text = text.replace(before, after, 1)
+    return text
+
+
 GROUPED = """%z = group_id.z : index
     %A = load %As[%z] : memref<bf16x?x?>
     %B = load %Bs[%z] : memref<bf16x?x?>

@@ -37,7 +37,7 @@ from girih.tile.program import NoTileProgram
 from girih.tile.recognise import tile_kernel
 from girih.tile.show import show
 from tests.conftest import Golden
-from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, grouped, kernel_of, product
+from tests.tile.programs import PERMITTED, STORE, attention, batched, function_of, grouped, kernel_of, product, twin
 
 SCALED = """%scaled = cooperative_matrix_scale %alpha, %product : coopmatrix<f32x128x256,matrix_acc,work_group>
         %old = cooperative_matrix_load.both_checked %C[%row, %column] : coopmatrix<bf16x128x256,matrix_acc,work_group>
@@ -488,6 +488,7 @@ def eight_bit(depth: int) -> str:
         (product().replace("constant 0.0 :", "constant 1.0 :"), "sums do not begin with zero"),
         (product().replace("constant 0.0 :", "constant -0.0 :"), "sums do not begin with zero"),
         (eight_bit(128), "the loop over the depth does more than add up products"),
+        (twin(32), "sums of several shapes are added up"),
         (attention(), "there is no single loop over the depth outside of which nothing is loaded"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.back.nvptx.tile.launch import TileMachineKernel
 from tests.cases import every_case
 from tests.cases import long as more
 from tests.tile.generate import program
-from tests.tile.programs import PERMITTED, function_of, grouped, product
+from tests.tile.programs import PERMITTED, function_of, grouped, product, twin
 from tests.tile.test_generated import ended
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -114,6 +114,16 @@ def test_parts_of_what_is_added_to() -> None:
     TileMachineKernel(function, made)((1, 2, 1), np.float32(2), np.float32(0.5), a, b, c, seed=5)
     product_ = a.astype(np.float32) @ b.astype(np.float32)
     np.testing.assert_array_equal(c, (2 * product_ + np.float32(0.5) * before).astype(BF16))
+
+
+def test_parts_of_two_products() -> None:
+    """Both have sums of their own, which one CTA adds up."""
+    a, b, d = matrix(64, 136, 1), matrix(136, 64, 2), matrix(136, 64, 3)
+    c, e = matrix(64, 64, 4), matrix(64, 64, 5, np.dtype(np.float32))
+    function = function_of(twin(64))
+    TileMachineKernel(function, emitted(tile_kernel(function, parts=2), checks=True))((1, 1, 1), a, b, d, e, c)
+    np.testing.assert_array_equal(c, (a.astype(np.float32) @ b.astype(np.float32)).astype(BF16))
+    np.testing.assert_array_equal(e, a.astype(np.float32) @ d.astype(np.float32))
 
 
 def test_parts_of_whole_numbers_need_no_permission() -> None:
