@@ -28,6 +28,7 @@ from girih.front.python.signature import Declared
 from girih.front.python.translate import read, translate
 from girih.ir.core import Function, Op
 from girih.ir.print import InstructionPrinter
+from girih.language.types import SCALARS
 from girih.language.words import WORD
 from girih.ops.tile import TILE_LANGUAGE as LANGUAGE
 from tools.markdown import table
@@ -52,7 +53,8 @@ statements and operators mean.
 WORDS = """\
 ## Words
 
-All functions of `girih.language`, by the subject of its files. Arguments behind `*` are given by name.
+All functions of `girih.language`, by the subject of its files. Arguments behind `*` are given by name. Behind `->`
+stands the type of the number that a word gives, where it is always the same; `gl.index(x)` and the like convert it.
 """
 
 
@@ -180,7 +182,7 @@ def words() -> dict[str, Callable[..., object]]:
 
 
 def _call(name: str, word: Callable[..., object]) -> str:
-    """The call of a word, with the names of its parameters and their defaults."""
+    """The call of a word, with the names of its parameters and their defaults, and the type of number that it gives."""
     parameters = [p for p in inspect.signature(word).parameters.values() if p.name != "self"]
     shown: list[str] = []
     for p in parameters:
@@ -189,4 +191,5 @@ def _call(name: str, word: Callable[..., object]) -> str:
         text = f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name
         shown.append(text if p.default is p.empty else f"{text}={p.default!r}")
     prefix = "" if "." in name else "gl."
-    return f"{prefix}{name}({', '.join(shown)})"
+    gives = str(word.__annotations__.get("return"))
+    return f"{prefix}{name}({', '.join(shown)})" + (f" -> {gives}" if gives in SCALARS else "")
