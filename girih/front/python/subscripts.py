@@ -290,7 +290,7 @@ class Subscripts(Expressions):
         if length is None:
             self.fail("slice", "the length of a slice is a constant", span,
                       "write the begin and a number: X[i:i + 32]; for a length that is known at run time only, "
-                      "gl.subview(X, (i, n))")  # fmt: skip
+                      "gl.subview(X, i, n)")  # fmt: skip
         if length < 0:
             self.fail("slice", f"a slice does not end before it begins, found a length of {length}", span,
                       "write the smaller number first: X[begin:end]")  # fmt: skip

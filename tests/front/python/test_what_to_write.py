@@ -283,3 +283,35 @@ def test_points_of_all_of_an_array() -> None:
 
     kernel(X)
     assert np.array_equal(X, np.add.outer(10 * np.arange(3), np.arange(4)))
+
+
+WRITTEN = [
+    "t = gl.subview(Y, 0, Y.shape[0] - 1)",
+    "t = gl.subview(Y, n, 4)",
+    "r = gl.local((), gl.f32)\ngl.sum(1.0, Y, 0.0, r)",
+    "s = 0.0\nfor i in range(Y.shape[0]):\n    s += Y[i]\nY[0] = s / gl.f32(Y.shape[0])",
+    "m = Y[0]\nfor i in range(Y.shape[0]):\n    m = max(m, Y[i])\nY[0] = m",
+    "found = False\nfor i in range(n):\n    found = found or Y[i] == x\nif found:\n    Y[0] = x",
+    "for i, j in gl.foreach(*X.shape):\n    X[i, j] = gl.f32(i) + gl.f32(X[i, j])",
+    "with gl.parallel():\n    for i in range(0, n, 16):\n        X[i:i + 16, 0:16] = gl.full((16, 16), 0.0, gl.f32)",
+    "with gl.parallel():\n    m = gl.load(X[0:16, 0:16])\n    m = gl.combine(lambda a, b: a + b, m)",
+    "with gl.parallel():\n    m = gl.load(X[0:16, 0:16])\n    m = gl.combine(gl.maximum, m)",
+    "with gl.parallel():\n    row = gl.load(X[0:16, 0:16])\n    e = gl.exp(row - gl.max(row, axis=1))\n"
+    "    X[0:16, 0:16] = e / gl.sum(e, axis=1)",
+    "with gl.parallel():\n    m = gl.apply(lambda v: v + 1.0, X[0:16, 0:16])\n    X[0:16, 0:16] = m",
+    "Y[0] = 0.5 * x * (1.0 + gl.erf(x * 0.7071067811865476))",
+    "Y[0] = gl.f32(gl.bitcast(x, gl.i32) & 1) + gl.f32(gl.i32(x + 0.5))",
+    "with gl.parallel():\n    Y[0] = gl.subgroup_reduce_add(x) + gl.subgroup_inclusive_scan_add(x)",
+    "gl.axpby(1.0, X, 0.0, X)",
+    "t = gl.expand(Y, 0, (Y.shape[0], 1))",
+    "if n == 1 or n == 2:\n    Y[0] = x",
+    'print("x and y are", x, Y[0])',
+    "for i in gl.foreach((1, n)):\n    Y[n - 1 - i] = x",
+    "X[0, 0] = X.T[0, 0] if gl.associated(X) else 0.0",
+]
+"""What hints say to write, in kernels."""
+
+
+@pytest.mark.parametrize("body", WRITTEN, ids=[body.replace("\n", "; ") for body in WRITTEN])
+def test_what_hints_say_is_right(body: str) -> None:
+    assert [p for p in problems(body) if p.severity == "error"] == []

@@ -37,6 +37,8 @@ _COMPUTES = {
     "gemv": "gl.gemv(alpha, A, b, beta, c) computes c = alpha * A @ b + beta * c",
     "ger": "gl.ger(alpha, a, b, beta, C) computes C = alpha * outer(a, b) + beta * C",
     "hadamard": "gl.hadamard(alpha, A, B, beta, C) computes C = alpha * A * B + beta * C, each element alone",
+    "cumsum": "gl.cumsum(alpha, a, axis, beta, b) computes b = alpha * numpy.cumsum(a, axis) + beta * b",
+    "sum": "gl.sum(alpha, a, beta, b) computes b = alpha * (sums of the rows of a) + beta * b",
     "axpby": "gl.axpby(alpha, A, beta, B) computes B = alpha * A + beta * B, each element alone",
 }
 """What shapes have to suit, by words."""
