@@ -97,3 +97,16 @@ def test_import_is_within_its_budget(run_command: Command) -> None:
         imported.append(processor_seconds("import girih", run_command))
     ratio = min(imported) / min(bare)
     assert ratio <= BUDGET, f"import girih costs {ratio:.1f} times as much as bare Python; {BUDGET} times are allowed"
+
+
+def test_a_kernel_in_python_loads_no_masked_arrays(run_command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "filled.py"
+    path.write_text(
+        "import sys, numpy as np, girih, girih.language as gl\n"
+        "@girih.kernel\ndef fill(Y: gl.Vector[gl.f32], a: gl.f32) -> None:\n    Y[0] = a\n"
+        "fill(np.zeros(1, np.float32), 2.0)\n"
+        "sys.exit('numpy.ma' in sys.modules)\n",
+        encoding="utf-8",
+    )
+    done = run_command(sys.executable, str(path))
+    assert done.returncode == 0, done.stdout

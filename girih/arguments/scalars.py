@@ -6,6 +6,7 @@ numbers too. Booleans are not numbers. A finite value that would become infinite
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from math import isfinite, isinf
 from typing import Any
@@ -88,9 +89,15 @@ def bind_scalar(
     return result
 
 
+def is_masked(value: object) -> bool:
+    """Whether a value is an array of NumPy with a mask; there is none before `numpy.ma` is loaded, which takes long."""
+    ma: Any = sys.modules.get("numpy.ma")
+    return ma is not None and isinstance(value, ma.MaskedArray)
+
+
 def _python_number(value: object) -> PythonNumber | None:
     """The value as a plain Python number of the same kind; None where it is not a number of a known precision."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         return None
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]

@@ -11,7 +11,7 @@ import numpy as np
 from girih.arguments.arrays import Uninitialized
 from girih.arguments.devices import CUDA, FOREIGN_ERRORS, device_of
 from girih.arguments.report import ArgumentPlace, ArgumentReport
-from girih.arguments.scalars import DTYPES
+from girih.arguments.scalars import DTYPES, is_masked
 from girih.arguments.views import as_array
 from girih.ir.types import INDEX
 from girih.lazy_dataclass import dataclass
@@ -74,7 +74,7 @@ def seen(value: object, place: ArgumentPlace, report: ArgumentReport) -> SeenArr
     """What is seen of an array; None after a problem was reported."""
     while isinstance(value, Uninitialized):
         value = value.array
-    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+    if isinstance(value, np.ndarray) and not is_masked(value):
         return _of_numpy(value, None)
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from girih.arguments.devices import CUDA, ArrayOnDevice, device_array, device_of
 from girih.arguments.report import ArgumentPlace, ArgumentReport
+from girih.arguments.scalars import is_masked
 
 _HOST_DEVICES = frozenset((1, 3, 11, 13))  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged of dlpack.h, version 1.0
 _FOREIGN_ERRORS = (BufferError, RuntimeError, TypeError, ValueError)
@@ -39,7 +40,7 @@ def as_array(
         device = device_of(value)
         if device is not None and device[0] == CUDA:
             return device_array(value, device, report.reach, place, report)
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         hint = f"{place.name}.data is the array without its mask, over the same memory"
         report.add("bind.type", place, "a memref has no room for the mask of a masked array", hint)
         return None
