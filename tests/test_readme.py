@@ -235,7 +235,7 @@ def test_a_document_shows_what_happens(
     assert not complaints, "\n\n".join(map(str, complaints))
     if missing:
         left_out = sum(need in missing for need in needs)
-        pytest.skip(f"this machine has no {' and no '.join(sorted(missing))}: blocks that were left out: {left_out}")
+        pytest.skip(f"this machine lacks {' and '.join(sorted(missing))}: blocks that were left out: {left_out}")
 
 
 def programs_of(document: Path) -> Iterator[tuple[str, str]]:

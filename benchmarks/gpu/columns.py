@@ -12,6 +12,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def main() -> None:
                 if not far < 0.1:
                     print(f"{name} {type_}: {title} is off by {far}")
             for _ in range(ROUNDS):
-                times["copy"].append(seconds(lambda: copied.copy_(x)))  # noqa: B023
+                times["copy"].append(seconds(partial(copied.copy_, x)))
                 for title, call in calls.items():
                     times[title].append(seconds(call))
             for title, measured in times.items():

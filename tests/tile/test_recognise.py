@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -199,7 +201,7 @@ def test_work_groups_that_share_factors_go_in_groups() -> None:
         ("producer_registers=24", lambda kernel: (kernel.producer.registers, kernel.consumers.registers) == (24, 240)),
     ],
 )
-def test_hints(hint: str, found) -> None:  # type: ignore[no-untyped-def]
+def test_hints(hint: str, found: Callable[[Any], bool]) -> None:
     text = product(columns=128).replace("work_group_size", f"hopper={{{hint}}}, work_group_size")
     assert found(kernel_of(text))
 

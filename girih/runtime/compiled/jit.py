@@ -51,7 +51,7 @@ class Linked:
         if finalizing():
             return
         # A thread that uses LLVM now may wait for this one, which must therefore not wait. It may also be this one,
-        # where garbage is collected: then LLVM is in the middle of something.
+        # where garbage is collected: then LLVM is in the middle of something. The types of locks lack the method.
         _GONE.append(_KEPT.pop(self.number))
         if not LLVM._is_owned() and LLVM.acquire(blocking=False):  # type: ignore[attr-defined]
             _unload()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from girih.addressing.errors import AddressingError
 from girih.addressing.tensor_map.element_type import FROM_NUMPY
 from girih.addressing.tensor_map.model import TensorMap
-from girih.arguments.arrays import Accepted
+from girih.arguments.arrays import Accepted, GroupClaim, MapClaim
 from girih.arguments.claims import Claim
 from girih.back.llvm.nvptx.machine.kernel import PtxKernel
 from girih.ir.types import I32
@@ -45,8 +45,8 @@ class AcceptedNumbers:
 
     def number(self, parameter: int) -> int:
         item = self.accepted[parameter]
-        assert not isinstance(item, Claim), "the amounts of a checked kernel"
-        return int(item[0, 0, 0])  # type: ignore[index]
+        assert not isinstance(item, Claim | GroupClaim | MapClaim), "the amounts of a checked kernel"
+        return int(item[0, 0, 0])
 
     def _claim(self, parameter: int) -> Claim:
         item = self.accepted[parameter]

@@ -55,7 +55,7 @@ def function_of(launch: Launch) -> Function:
 def _changed(launch: Launch, kind: str, op: Op, change: Change) -> Planted:
     lines = launch.text.splitlines()
     place = op.span.line - 1
-    indent = re.match(" *", lines[place]).group()  # type: ignore[union-attr]
+    indent = lines[place].removesuffix(lines[place].lstrip(" "))
     text = "\n".join([*lines[:place], *(indent + line for line in change), *lines[place + 1 :]]) + "\n"
     return Planted(replace(launch, text=text), kind, lines[place].strip())
 

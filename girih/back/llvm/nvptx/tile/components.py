@@ -73,7 +73,10 @@ def converted(code: TileCode, share: ThreadShare, source: HeldMatrix) -> Registe
 
         return rounded
     cast = partial(casts.cast, code.w, code.features, own.component, share.component)
-    part = lambda number: cast(source.part(code, share.number_in(own, number)))  # noqa: E731
+
+    def part(number: int) -> tuple[Val, ...]:
+        return cast(source.part(code, share.number_in(own, number)))
+
     return partial(register_of, code.w, code.features, share, part)
 
 
