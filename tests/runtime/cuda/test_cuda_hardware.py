@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import girih
 from tests.runtime.cuda.test_cuda_launch import COPY, GROUPS, PLACES, SCALE, kernel
+from tests.tile.programs import grouped
 
 pytestmark = pytest.mark.cuda
 
@@ -179,6 +181,40 @@ def test_a_group_of_many_tensors() -> None:
         launch(group if number % 2 else members, out)
         assert t.equal(out, whole)
         whole += 1
+
+
+def _whole(*shape: int) -> Any:
+    """A matrix of bf16 whose products are exact."""
+    found = np.random.default_rng(shape).integers(-2, 3, shape)
+    return np.asfortranarray(found.astype(ml_dtypes.bfloat16))
+
+
+def _product(a: Any, b: Any) -> Any:
+    return (a.astype(np.float32) @ b.astype(np.float32)).astype(ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 16384), (72, 128, 12288), (70, 33, 8191), (129, 101, 77)])
+def test_products_with_few_tiles(sizes: tuple[int, int, int]) -> None:
+    """The depth is shared out, or lines are copied by a kernel, or both; the same result again and again."""
+    m, n, k = sizes
+    a, b, c = _whole(m, k), _whole(k, n), np.zeros((m, n), ml_dtypes.bfloat16, order="F")
+    launch = girih.kernels.gemm_work_group(type="bf16", target="cuda")
+    for _ in range(20):
+        c[...] = 0
+        launch(a, b, c)
+        assert np.array_equal(c, _product(a, b))
+
+
+def test_products_of_groups() -> None:
+    sizes = ((72, 33, 130), (5, 7, 64), (300, 200, 100))
+    a, b = [_whole(m, k) for m, _, k in sizes], [_whole(k, n) for _, n, k in sizes]
+    c = [np.zeros((m, n), ml_dtypes.bfloat16, order="F") for m, n, _ in sizes]
+    launch = girih.loads(grouped(), "cuda")["product"]
+    launch[5, 4, 3](a, b, c)
+    for left, right, found in zip(a, b, c, strict=True):
+        assert np.array_equal(found, _product(left, right))
+    with pytest.raises(girih.KernelError, match=r"run\.out_of_bounds"):
+        launch[1, 1, 4](a, b, c)
 
 
 def test_tensors_that_are_refused() -> None:
