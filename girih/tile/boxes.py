@@ -18,6 +18,8 @@ _WORDS_OF_PIECE = 4
 """The lines of a box are multiples of 16 bytes."""
 _SWIZZLES = (128, 64, 32)
 _MOST_DIMENSIONS = 5
+_MOST_STEP = 8
+"""How far apart the elements of a box are along a dimension at most (CUDA driver API, cuTensorMapEncodeTiled)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +78,25 @@ def boxed(name: str, place: PlaceInArgument, matrix: CoopMatrix, shape: tuple[in
         lines_in_box, extents = lines, place.wound.of_lines(lines)
         if not extents:
             raise NoTileProgram(f"{lines} lines are no box of {' x '.join(map(str, place.wound.extents))}", span)
-        if max(extents) > MOST_IN_BOX:
-            raise NoTileProgram(f"a box has {max(extents)} elements along a dimension, of {MOST_IN_BOX}", span)
     else:
-        lines_in_box = next(n for n in range(min(lines, MOST_IN_BOX), 0, -1) if lines % n == 0 and n % 8 == 0)
+        most = (MOST_IN_BOX - 1) // outer.step + 1
+        fitting = (n for n in range(min(lines, most), 0, -1) if lines % n == 0 and n % 8 == 0)
+        lines_in_box = next(fitting, lines)
         extents = (lines_in_box,)
-    box = (tile.panel, *extents, *(1 for _ in place.others))
+    steps = tuple(d.step for d in dimensions)
+    if inner.step != 1 or max(steps) > _MOST_STEP:
+        raise NoTileProgram(f"elements of the tile are {max(steps)} apart along a dimension of the tensor", span)
+    counts = (*extents, *(1 for _ in place.others))
+    reach = tuple((count - 1) * step + 1 for count, step in zip(counts, steps[1:], strict=True))
+    if max(reach) > MOST_IN_BOX:
+        raise NoTileProgram(f"a box has {max(reach)} elements along a dimension, of {MOST_IN_BOX}", span)
+    box = (tile.panel, *reach)
     map_ = MapRecipe(
         name, place.parameter, matrix.component, place.offset, tuple(d.size for d in dimensions),
-        tuple(d.stride for d in dimensions), box, swizzle,
+        tuple(d.stride for d in dimensions), box, swizzle, steps=steps if max(steps) > 1 else (),
     )  # fmt: skip
-    return BoxedTile(
-        tile, map_, tuple(d.begin for d in dimensions), pieces_of(tile, lines_in_box, len(dimensions)), lines_in_box
-    )
+    pieces = pieces_of(tile, lines_in_box, len(dimensions), outer.step)
+    return BoxedTile(tile, map_, tuple(d.begin for d in dimensions), pieces, lines_in_box)
 
 
 def boxed_blocks(name: str, place: BlocksPlace, tile: SharedTile, span: Span) -> BoxedTile:
@@ -141,11 +149,11 @@ def _uneven(matrix: CoopMatrix, shape: tuple[int, int], span: Span) -> NoTilePro
     return NoTileProgram(what, span, "neighbours should be a multiple of 32 bytes, and 8 in the other direction")
 
 
-def pieces_of(tile: SharedTile, lines_in_box: int, rank: int) -> tuple[BoxPiece, ...]:
-    """The boxes that a tile consists of: panel by panel, in each from line to line."""
+def pieces_of(tile: SharedTile, lines_in_box: int, rank: int, step: int = 1) -> tuple[BoxPiece, ...]:
+    """The boxes that a tile consists of: panel by panel, in each from line to line, which are `step` apart."""
     rest = (0,) * (rank - 2)
     return tuple(
-        BoxPiece(panel * tile.panel_bytes + line * tile.pitch, (panel * tile.panel, line, *rest))
+        BoxPiece(panel * tile.panel_bytes + line * tile.pitch, (panel * tile.panel, line * step, *rest))
         for panel in range(tile.span // tile.panel)
         for line in range(0, tile.lines, lines_in_box)
     )
@@ -167,4 +175,5 @@ def _without_name(one: MapRecipe) -> tuple[object, ...]:
         one.swizzle,
         one.stored,
         one.rounded,
+        one.steps,
     )

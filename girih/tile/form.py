@@ -32,7 +32,8 @@ class MapRecipe:
     in elements, its first size times the component's is at most `swizzle` bytes where that is not 0.
     What lies outside is 0 on loading, and left out on storing. For a map that is `stored` through, the first size is a
     multiple of 16 bytes besides: the engine would write up to the next one (measured). What is `rounded`, of f32,
-    becomes tf32 on its way.
+    becomes tf32 on its way. Of a box comes every element whose place in it is a multiple of `steps` along each
+    dimension, of all without steps (004 5.5.3.2, "traversal strides").
     """
 
     name: str
@@ -45,6 +46,12 @@ class MapRecipe:
     swizzle: int
     stored: bool = False
     rounded: bool = False
+    steps: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many elements of a box come along each dimension."""
+        return tuple(-(-n // step) for n, step in zip(self.box, self.steps or (1,) * len(self.box), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

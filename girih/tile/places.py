@@ -23,6 +23,8 @@ from girih.ops.tile.tensor_layout import (
     TensorLayoutSetStride,
     TensorLayoutSlice,
     TensorViewCreate,
+    TensorViewSetDimension,
+    TensorViewSetStride,
 )
 from girih.tile.amounts import Amount, combined, number
 from girih.tile.form import SharedTile
@@ -36,11 +38,15 @@ MatrixAccesses = PlainAccess | TensorAccess
 
 @dataclass(frozen=True, slots=True)
 class PlaceDimension:
-    """A dimension of a tile's place: the size and stride of the tensor in elements, and where the tile begins."""
+    """A dimension of a tile's place: the size and stride of the tensor in elements, and where the tile begins.
+
+    Neighbours in the tile are `step` apart in the tensor.
+    """
 
     size: Amount
     stride: Amount
     begin: Terms
+    step: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +185,12 @@ def _tensor(op: TensorAccess, facts: LaunchFacts) -> PlaceInArgument:
         raise NoTileProgram("the launch does not know where the tensor begins", op.span)
     if any(facts.literal(length) != 1 for length in layout.block):
         raise NoTileProgram("the tensor has blocks", op.span)
-    dimensions = _dimensions(layout, view.modes[0], facts, op)
-    spans = [facts.literal(span) for span in layout.spans]
-    order = _order(op.view, layout, facts, op)
+    order, spans, steps = _visited(op.view, layout, facts, op)
+    if isinstance(op, CooperativeMatrixStoreTensor) and max(steps) > 1:
+        raise NoTileProgram("a view stores to elements with others between them", op.span)
+    dimensions = [
+        replace(one, step=step) for one, step in zip(_dimensions(layout, view.modes[0], facts, op), steps, strict=True)
+    ]
     rows, columns = _sides(order, spans, matrix, op)
     offset = combined("add", view.offset, combined("mul", begin, view.modes[0].stride))
     bounded = layout.type.clamp_mode is ClampMode.CONSTANT
@@ -319,6 +328,57 @@ def blocks_of(op: CooperativeMatrixLoadTensor, tile: SharedTile, facts: LaunchFa
 def _words(bytes: Amount) -> Amount:
     """The words of four bytes in so many bytes, rounded down to 16 bytes, and those at least."""
     return combined("max", combined("mul", combined("div", bytes, number(16)), number(4)), number(4))
+
+
+def _visited(
+    view: Value | None, layout: _KnownLayout, facts: LaunchFacts, user: Op
+) -> tuple[tuple[int, ...], list[int | None], list[int]]:
+    """The order of dimensions, as of `_order`; how many positions are visited along each, and how far they are apart.
+
+    A view with dimensions of its own is a box with steps, if along each dimension of the slice it takes every so
+    manieth position from the first on: nothing is carried from one dimension to the next (000, "Tensor views").
+    """
+    spans = [facts.literal(span) for span in layout.spans]
+    known = None if view is None else _view(view, facts, user)
+    if known is None or not known.type.has_dimensions:
+        return _order(view, layout, facts, user), spans, [1] * len(spans)
+    counts, strides = ([facts.literal(one) for one in numbers] for numbers in (known.sizes, known.strides))
+    if len(counts) != len(spans):
+        raise NoTileProgram("the tensor view has not as many dimensions as the layout", user.span)
+    steps, inner = [1] * len(spans), 1
+    for k in range(len(spans) - 1, -1, -1):
+        span, count = spans[k], counts[k]
+        stride = strides[k] if strides else prod(one or 0 for one in counts[k + 1 :])
+        if span is None or count is None or stride is None:
+            raise NoTileProgram("the program does not say the numbers of a tensor view", user.span)
+        if count > 1:
+            steps[k], rest = divmod(stride, inner)
+            if rest or not steps[k] or (count - 1) * steps[k] >= span:
+                raise NoTileProgram("the tensor view takes no box of elements out of its slice", user.span)
+        inner *= span
+    return known.type.permutation, counts, steps
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownView:
+    """A tensor view without a clip: its dimensions, and their strides where the program sets them."""
+
+    type: TensorViewType
+    sizes: tuple[Value | int, ...] = ()
+    strides: tuple[Value | int, ...] = ()
+
+
+def _view(value: Value, facts: LaunchFacts, user: Op) -> _KnownView:
+    match facts.definitions.get(value):
+        case TensorViewCreate(result=result):
+            assert isinstance(result.type, TensorViewType)
+            return _KnownView(result.type)
+        case TensorViewSetDimension(view=before, numbers=sizes):
+            return _KnownView(_view(before, facts, user).type, sizes)
+        case TensorViewSetStride(view=before, numbers=strides):
+            return replace(_view(before, facts, user), strides=strides)
+        case _:
+            raise NoTileProgram("the tensor view has a clip, or comes from a branch", user.span)
 
 
 def _order(view: Value | None, layout: _KnownLayout, facts: LaunchFacts, user: Op) -> tuple[int, ...]:

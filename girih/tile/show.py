@@ -101,7 +101,11 @@ def _map(one: MapRecipe) -> str:
     offset = "" if one.offset.literal == 0 else f" from {one.offset}"
     where = f"{one.component} of parameter {one.parameter}{offset}"
     where += ", rounded to tf32" if one.rounded else ""
-    return f"{one.name}: {where}, sizes {sizes}, strides {strides}, box {box}, swizzle {one.swizzle}"
+    return f"{one.name}: {where}, sizes {sizes}, strides {strides}, box {box}{_steps(one)}, swizzle {one.swizzle}"
+
+
+def _steps(one: MapRecipe) -> str:
+    return f" in steps of {' x '.join(map(str, one.steps))}" if one.steps else ""
 
 
 def _tile(tile: SharedTile) -> str:

@@ -22,6 +22,7 @@ func @convolution(%X: memref<bf16x?x?x?x?>, %F: memref<bf16x?x?x?x?>, %C: memref
     %down = constant $down : index
     %across = constant $across : index
     %dilation = constant $dilation : index
+    %stride = constant $stride : index
     %pad = constant $pad : index
     %channels = size %X[0] : index
     %width = size %X[1] : index
@@ -42,8 +43,10 @@ func @convolution(%X: memref<bf16x?x?x?x?>, %F: memref<bf16x?x?x?x?>, %C: memref
     %tx = rem %i, %tiles_across : index
     %x0 = mul %tx, %across : index
     %y0 = mul %ty, %down : index
-    %left = sub %x0, %pad : index
-    %top = sub %y0, %pad : index
+    %xs = mul %x0, %stride : index
+    %ys = mul %y0, %stride : index
+    %left = sub %xs, %pad : index
+    %top = sub %ys, %pad : index
     %x_all = fuse %X[0, 3] : memref<bf16x?>
     %f_all = fuse %F[0, 3] : memref<bf16x?>
     %c_all = fuse %C[0, 3] : memref<f32x?>
@@ -53,6 +56,7 @@ func @convolution(%X: memref<bf16x?x?x?x?>, %F: memref<bf16x?x?x?x?>, %C: memref
         %empty = constant 0.0 : coopmatrix<f32 x $result, matrix_acc, work_group>
         %turned = tensor_view_create : tensor_view<3,false,0,2,1>
         %channels_first = tensor_view_create : tensor_view<4,false,3,0,1,2>
+        $every
         %l0 = tensor_layout_create : tensor_layout<4,constant>
         %l1 = tensor_layout_set_dimension %l0[%images, %height, %width, %channels] : tensor_layout<4,constant>
         %f0 = tensor_layout_create : tensor_layout<3,constant>
@@ -66,8 +70,9 @@ func @convolution(%X: memref<bf16x?x?x?x?>, %F: memref<bf16x?x?x?x?>, %C: memref
             %x = add %left, %sx : index
             %part = for %c = %zero, %channels, %step init (%b=%a)
                     -> (coopmatrix<f32 x $result, matrix_acc, work_group>) {
-                %l2 = tensor_layout_slice %l1[%image:1, %y:$down, %x:$across, %c:64] : tensor_layout<4,constant>
-                %pixels = cooperative_matrix_load_tensor %no_pixel, %x_all[%zero], %l2$view
+                %l2 = tensor_layout_slice %l1[%image:1, %y:$span_down, %x:$span_across, %c:64]
+                        : tensor_layout<4,constant>
+                %pixels = cooperative_matrix_load_tensor %no_pixel, %x_all[%zero], %l2$pixel_view
                         : coopmatrix<bf16 x $pixels, work_group>
                 %f2 = tensor_layout_slice %f1[%tap:1, %zero:64, %c:64] : tensor_layout<3,constant>
                 %weights = cooperative_matrix_load_tensor %no_filter, %f_all[%zero], %f2$turned
@@ -86,9 +91,16 @@ func @convolution(%X: memref<bf16x?x?x?x?>, %F: memref<bf16x?x?x?x?>, %C: memref
 """
 
 
-def convolution(*, down: int = 8, across: int = 16, dilation: int = 1, pad: int = 1, pixels_left: bool = True) -> str:
+def convolution(
+    *, down: int = 8, across: int = 16, dilation: int = 1, pad: int = 1, pixels_left: bool = True, stride: int = 1
+) -> str:
     """C[k, q, p, n]: X is channels x width x height x images, F is channels x filters x taps, 64 filters at most."""
     count = down * across
+    view = "tensor_view<4,true,0,1,2,3>" if pixels_left else "tensor_view<4,true,3,0,1,2>"
+    row = 64 * stride * across
+    every = f"""%every0 = tensor_view_create : {view}
+        %every1 = tensor_view_set_dimension %every0[1, {down}, {across}, 64] : {view}
+        %every = tensor_view_set_stride %every1[{row * stride * down}, {row * stride}, {64 * stride}, 1] : {view}"""
     sides: dict[str, object] = {
         "pixels": f"{count} x 64, matrix_a", "filters": "matrix_b", "result": f"{count} x 64", "view": "",
         "turned": ", %turned", "factors": "%pixels, %weights",
@@ -98,26 +110,33 @@ def convolution(*, down: int = 8, across: int = 16, dilation: int = 1, pad: int 
             "pixels": f"64 x {count}, matrix_b", "filters": "matrix_a", "result": f"64 x {count}",
             "view": ", %channels_first", "turned": "", "factors": "%weights, %pixels",
         }  # fmt: skip
-    return filled(_TEXT, down=down, across=across, dilation=dilation, pad=pad, **sides)
+    steps: dict[str, object] = {
+        "span_down": stride * down, "span_across": stride * across, "stride": stride,
+        "every": every if stride > 1 else "", "pixel_view": ", %every" if stride > 1 else sides["view"],
+    }  # fmt: skip
+    return filled(_TEXT, down=down, across=across, dilation=dilation, pad=pad, **sides, **steps)
 
 
-def arguments(shape: tuple[int, int, int, int], taps: int, *, dilation: int = 1, pad: int = 1) -> list[Array]:
+def arguments(
+    shape: tuple[int, int, int, int], taps: int, *, dilation: int = 1, pad: int = 1, stride: int = 1
+) -> list[Array]:
     """Channels, width, height and images of small whole numbers, 64 filters, and an array for the result."""
     channels, width, height, images = shape
     random = np.random.default_rng(shape)
     x = np.asfortranarray(random.integers(-4, 5, shape).astype(BF16))
     f = np.asfortranarray(random.integers(-4, 5, (channels, 64, taps, taps)).astype(BF16))
     less = dilation * (taps - 1) - 2 * pad
-    return [x, f, np.full((64, width - less, height - less, images), 77, np.float32, order="F")]
+    q, p = ((size - less - 1) // stride + 1 for size in (width, height))
+    return [x, f, np.full((64, q, p, images), 77, np.float32, order="F")]
 
 
-def convolved(x: Array, f: Array, sizes: tuple[int, int], *, dilation: int = 1, pad: int = 1) -> Array:
+def convolved(x: Array, f: Array, sizes: tuple[int, int], *, dilation: int = 1, pad: int = 1, stride: int = 1) -> Array:
     """The same by NumPy."""
     wide = np.pad(x.astype(np.float32), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
     q, p = sizes
     result = np.zeros((f.shape[1], q, p, x.shape[3]), np.float32)
     for s in range(f.shape[2]):
         for r in range(f.shape[3]):
-            part = wide[:, s * dilation :, r * dilation :][:, :q, :p]
+            part = wide[:, s * dilation :, r * dilation :][:, ::stride, ::stride][:, :q, :p]
             result += np.einsum("ck,cqpn->kqpn", f[:, :, s, r].astype(np.float32), part)
     return result

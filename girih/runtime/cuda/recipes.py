@@ -114,6 +114,7 @@ def _made(recipe: MapRecipe, offset: int, architecture: str, accepted: Sequence[
                 for size, stride in zip(sizes[1:], strides[1:], strict=True)
             ],
             box_dim=recipe.box,
+            element_strides=recipe.steps or None,
             swizzle=_SWIZZLES[recipe.swizzle],
             global_address=address,
             architecture=architecture,

@@ -107,7 +107,7 @@ class EncodedMap:
 
 def box_bytes(recipe: MapRecipe) -> int:
     """The bytes of a box."""
-    return int(np.prod(recipe.box)) * recipe.component.size
+    return int(np.prod(recipe.counts)) * recipe.component.size
 
 
 def encoded(kernel: TileKernel, launch: LaunchArguments) -> dict[str, EncodedMap]:
@@ -132,6 +132,7 @@ def _encoded(recipe: MapRecipe, launch: LaunchArguments) -> EncodedMap:
             global_dim=sizes,
             global_strides=apart,
             box_dim=recipe.box,
+            element_strides=recipe.steps or None,
             swizzle=f"{recipe.swizzle}B" if recipe.swizzle else "none",
             global_address=begin,
         )

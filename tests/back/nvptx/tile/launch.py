@@ -116,7 +116,8 @@ def encoded(recipe: MapRecipe, arguments: Sequence[Any]) -> BoundTensorMap:
     assert first == size
     given = TensorMap.tiled(
         dtype=_TYPES.get(recipe.component.name, "u8"), global_dim=sizes, global_strides=strides,
-        box_dim=list(recipe.box), swizzle=f"{recipe.swizzle}B" if recipe.swizzle else "none", architecture="sm_90a",
+        box_dim=list(recipe.box), element_strides=recipe.steps or None,
+        swizzle=f"{recipe.swizzle}B" if recipe.swizzle else "none", architecture="sm_90a",
     )  # fmt: skip
     begin = array.ctypes.data + recipe.offset.of(numbers) * size
     return given.bind(np.ctypeslib.as_array((ctypes.c_uint8 * tensor_bytes(given, recipe.stored)).from_address(begin)))

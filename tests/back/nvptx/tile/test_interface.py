@@ -15,7 +15,7 @@ from girih.tile.form import MapRecipe
 RECIPE = MapRecipe(
     "A", 1, BF16, Amount("mul", (Amount("argument", (0,)), number(3))),
     (Amount("size", (1, 0)), Amount("div", (Amount("size", (1, 1)), number(2)))),
-    (number(1), Amount("stride", (1, 1))), (64, 128), 128, True, True,
+    (number(1), Amount("stride", (1, 1))), (64, 128), 128, True, True, (1, 2),
 )  # fmt: skip
 KERNEL = PtxKernel("f", "f", "", "sm_90a", 384, 1, 32, 1024, 256, (4,), (), (), (RecipePlace(128, RECIPE),), True)
 

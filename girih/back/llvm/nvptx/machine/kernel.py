@@ -100,16 +100,16 @@ class RecipePlace:
         one = self.recipe
         sizes, strides = ([amount.plain() for amount in amounts] for amounts in (one.sizes, one.strides))
         number, begin = one.component.name, one.offset.plain()
-        ends = [one.box, one.swizzle, one.stored, one.rounded]
+        ends = [one.box, one.swizzle, one.steps, one.stored, one.rounded]
         return [self.offset, one.name, one.parameter, number, begin, sizes, strides, *ends]
 
     @staticmethod
     def of_plain(plain: Sequence[Any]) -> RecipePlace:
         """What `plain` wrote. Raises `KeyError`, `TypeError` or `ValueError` for other lists."""
-        at, name, parameter, number, begin, sizes, strides, box, swizzle, *flags = plain
+        at, name, parameter, number, begin, sizes, strides, box, swizzle, steps, stored, rounded = plain
         extents, distances = (tuple(map(Amount.of_plain, amounts)) for amounts in (sizes, strides))
         tensor = name, parameter, NUMBERS[number], Amount.of_plain(begin), extents, distances
-        return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, *flags))
+        return RecipePlace(at, MapRecipe(*tensor, tuple(box), swizzle, stored, rounded, tuple(steps)))
 
 
 COUNTER_BYTES = 4096
