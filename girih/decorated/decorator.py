@@ -19,6 +19,8 @@ from girih.runtime.targets import CHECKS
 from girih.tuned.selection import read_table
 
 
+# Without the two forms, `@girih.kernel` and `@girih.kernel(...)` would both be of the union for a type checker, so that
+# it would refuse every call of a decorated function.
 @overload
 def kernel(function: Callable[..., Any], /) -> PythonKernel: ...
 @overload
