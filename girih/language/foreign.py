@@ -48,7 +48,7 @@ INSTEAD = _each(
     ("arange", "the points of gl.foreach(n), or a view X[i : i + 32]"), ("ones", "gl.full(shape, 1, dtype)"),
     ("astype convert to", "gl.cast(x, dtype), or gl.f32(x)"), ("einsum inner", "gl.gemm(alpha, A, B, beta, C)"),
     ("fmax", "gl.maximum(a, b)"), ("fmin", "gl.minimum(a, b)"), ("clip clamp", "gl.minimum(gl.maximum(x, low), high)"),
-    ("floor ceil trunc", "gl.i32(x), which drops the fraction"),
+    ("prange", "for i in gl.foreach(n)"), ("floor ceil trunc", "gl.i32(x), which drops the fraction"),
     ("power", "a ** b"), ("square", "x * x"), ("sigmoid", "1 / (1 + gl.exp(-x))"), ("amax", "gl.max(m, axis=1)"),
     ("amin", "gl.min(m, axis=1)"), ("associative_scan", "gl.subgroup_inclusive_scan_add(x), or gl.cumsum in memory"),
     ("static_range", "gl.unroll(range(n))"), ("constexpr", "gl.constant"), ("static_print device_print", "gl.print"),

@@ -216,6 +216,7 @@ class Conversions(KernelEmission, ABC):
     def same(self, a: Operand, b: Operand, spans: tuple[Span, Span], what: str) -> tuple[Value, Value]:
         """Two operands as values of one type; a literal takes the type of the other. Raises `PythonFault`."""
         a, b = self.computed(a, spans[0]), self.computed(b, spans[1])
+        self._refuse_mixed(a, b, spans, what)
         if isinstance(a, Known | LiteralChoice) and isinstance(b, Runtime):
             return self.value(a, b.type, spans[0]), b.value
         if isinstance(b, Known | LiteralChoice) and isinstance(a, Runtime):
@@ -232,6 +233,17 @@ class Conversions(KernelEmission, ABC):
         if a.type != b.type:
             self._differ(a, b, spans, what)
         return a.value, b.value
+
+    def _refuse_mixed(self, a: Operand, b: Operand, spans: tuple[Span, Span], what: str) -> None:
+        """Refuse a float literal beside an integer: most often a float is meant."""
+        for literal, other, at in ((a, b, spans[1]), (b, a, spans[0])):
+            value = self.open_literal(literal)
+            scalar = other.type if isinstance(other, Runtime) else None
+            if isinstance(value, float) and isinstance(scalar, Number) and scalar.family == "integer":
+                whole = Span(spans[0].source, spans[0].start, max(spans[0].end, spans[1].end))
+                instead = f", or write {int(value)}" if value.is_integer() and abs(value) < 2**63 else ""
+                self.fail("types", f"{what} takes two of one type, found {described(a)} and {described(b)}", whole,
+                          f"convert the integer: gl.f32({at.text}){instead}")  # fmt: skip
 
     def _differ(self, a: Runtime, b: Runtime, spans: tuple[Span, Span], what: str) -> None:
         first, second = element_type(a.type), element_type(b.type)

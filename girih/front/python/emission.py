@@ -69,8 +69,11 @@ class KernelEmission:
             self.fail("region", "this is for work-items, and the code around it is the work-group's", span,
                       "put it into `with gl.parallel():`, gl.foreach or gl.foreach_tile")  # fmt: skip
         if where is Where.COLLECTIVE and not self.is_collective:
+            hint = "move it out of `gl.parallel`, gl.foreach or gl.foreach_tile"
+            if mnemonic in ("foreach", "foreach_tile"):
+                hint = "a work-item loops over a range: for j in range(n); or share out all at once: gl.foreach(m, n)"
             self.fail("region", "this is for the work-group as a whole, and the code around it is that of work-items",
-                      span, "move it out of `gl.parallel`, gl.foreach or gl.foreach_tile")  # fmt: skip
+                      span, hint)  # fmt: skip
         return self.builder.add(mnemonic, *types, span=span, uses=uses, **fields)
 
     def constant(self, value: object, type: Type, span: Span) -> Value:

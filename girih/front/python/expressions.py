@@ -13,7 +13,7 @@ from girih.front.python.conversions import default_type, literal_of
 from girih.front.python.emission import described
 from girih.front.python.operands import Known, LiteralChoice, Many, MatrixProduct, Operand, Runtime
 from girih.front.python.reading import FunctionNode
-from girih.front.python.refusals import refused_capture
+from girih.front.python.refusals import refused_capture, word_for
 from girih.front.python.scopes import FunctionScope, LocalFunction
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op
@@ -71,7 +71,8 @@ class Expressions(Arithmetic):
         found = self.scope.lookup(node.id)
         if found is None:
             close = nearest(node.id, self.scope.known_names())
-            self.fail("name", f"there is no `{node.id}`", span, f"did you mean `{close}`?" if close else
+            word = f"did you mean `{close}`?" if close else word_for(node.id)
+            self.fail("name", f"there is no `{node.id}`", span, word or
                       f"set it before, make it a parameter, or set it outside: {node.id} = ...")  # fmt: skip
         found = self.set(found, span)
         if isinstance(found, Known):

@@ -68,7 +68,8 @@ class Subscripts(Expressions):
                 whose = owner.__name__ if inspect.ismodule(owner) or isinstance(owner, type) else str(owner)
                 hint = f"did you mean `{close}`?" if close else None
                 if owner is girih.language:
-                    hint = f"write {INSTEAD[name]}" if name in INSTEAD else hint or "dir(gl) lists its names"
+                    other = name if name in INSTEAD else None if hint else nearest(name, INSTEAD, cutoff=0.75)
+                    hint = f"write {INSTEAD[other]}" if other else hint or "dir(gl) lists its names"
                 self.fail("name", f"{whose} has no `{name}`", span, hint)
             self._capturable(value, name, span)
             return Known(value)

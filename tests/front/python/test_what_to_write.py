@@ -134,6 +134,9 @@ CALLS = [
     ("t = gl.threadIdx", "name", "gl.threadIdx", "gl.subgroup_local_id()"),
 ]  # fmt: skip
 NUMBERS = [
+    ("t = n * 1.5", "types", "n * 1.5", "convert the integer: gl.f32(n)"),
+    ("t = 2.0 + n", "types", "2.0 + n", "gl.f32(n), or write 2"),
+    ("t = 1.5 if x > 0 else 2.0\nt = n * t", "types", "n * t", "gl.f32(n)"),
     ("if n in (1, 2):\n    pass", "constant", "n", "n == 1 or n == 2"),
     ("if x in Y:\n    pass", "operator", "Y", "compare in a loop"),
     ('if "a" in "abc":\n    pass', "operator", '"abc"', "write the items"),
@@ -176,6 +179,18 @@ NUMBERS = [
     ("for i in gl.foreach(4, 4):\n    pass", "loop", "i", "for i, j in ..."),
 ]
 ARRAYS = [
+    ("t = gl.load(Y[n])", "types", "Y[n]", "single elements need no word"),
+    ("gl.store(Y, x)", "types", "x", "single elements need no word"),
+    (
+        "for i in gl.foreach(n):\n    for j in gl.foreach(n):\n        pass",
+        "region",
+        "for j in gl.foreach(n)",
+        "for j in range(n)",
+    ),
+    ("for i in prange(n):\n    pass", "name", "prange", "for i in gl.foreach(n)"),
+    ("Y[0] = exp(x)", "name", "exp", "write gl.exp(...)"),
+    ("t = gl.sync_threads()", "name", "gl.sync_threads", 'gl.barrier("local")'),
+    ("t = gl.thread_idx", "name", "gl.thread_idx", "gl.subgroup_local_id()"),
     ("t = x.shape", "attribute", "x.shape", "gl.Vector[gl.f32]"),
     ("with gl.parallel():\n    gl.store(x, X[0:16, 0:16])", "types", "x", "gl.full(shape, value, dtype)"),
     ("gl.gemm(1.0, Y, Y, 0.0, Y)", "types", "Y", "gl.expand"),

@@ -57,6 +57,8 @@ def _view(call: Call) -> Part:
     view, span = call["view"], call.span_of("view")
     if not isinstance(view, Memory | Part):
         hint = "write its rows and columns: A[i : i + 32, j : j + 32]"
+        if isinstance(view, Runtime) and isinstance(view.type, Number):
+            hint = "single elements need no word: x = A[i, j], and A[i, j] = x"
         raise fault("types", f"`gl.{call.name}` takes a view of an array, found {described_operand(view)}", span, hint)
     return call.translator.part(view, span)
 
