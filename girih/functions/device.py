@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from girih.arguments.devices import PlacedArray
 from girih.functions.host import DTYPE_OF, ELEMENT_OF, viewer
-from girih.functions.layouts import AxisView, packed_steps
+from girih.functions.layouts import AxisView, inverse_of, packed_steps
 from girih.lazy_dataclass import dataclass
 
 _TORCH = {
@@ -21,10 +21,6 @@ _TORCH = {
 _ELEMENT_OF_TORCH = {f"torch.{name}": element for element, name in _TORCH.items()}
 
 
-def _inverse(order: Sequence[int]) -> list[int]:
-    return sorted(range(len(order)), key=lambda place: order[place])
-
-
 def _padded(matrix: Any, multiple: int, steps: Sequence[int], empty: Callable[[Any], Any]) -> Any:
     rows, columns = matrix.shape
     if steps[1] == 1 or columns == 1:
@@ -33,21 +29,55 @@ def _padded(matrix: Any, multiple: int, steps: Sequence[int], empty: Callable[[A
 
 
 @dataclass(frozen=True, slots=True)
-class TorchTensors:
-    """Tensors of torch on a CUDA device, by its number."""
+class DeviceArrays:
+    """What is the same for the arrays of all libraries on a CUDA device, by its number."""
 
     number: int
-    is_synchronous: bool = False
+    KIND: ClassVar[str]
+    """Such an array in words."""
+    is_synchronous: ClassVar[bool] = False
 
     @property
     def target(self) -> str:
-        """The target of launches on such tensors."""
+        """The target of launches on such arrays."""
         return f"cuda:{self.number}"
 
     @property
     def place(self) -> str:
-        """The place of such a tensor in words."""
-        return f"on {self.target}, as a tensor of torch"
+        """The place of such an array in words."""
+        return f"on {self.target}, as {self.KIND}"
+
+    def shown(self, array: Any) -> str:
+        """The type of the elements in words."""
+        return str(array.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingArrays(DeviceArrays):
+    """The same for arrays that may be changed, and whose methods give views: those of torch and of CuPy."""
+
+    def turned(self, array: Any) -> Any:
+        """The transpose of a matrix."""
+        return array.T
+
+    def part(self, array: Any, index: tuple[int, ...]) -> Any:
+        """A matrix of a batch, by its place in front."""
+        return array[index]
+
+    def add_along(self, array: Any, values: Any, axis: int) -> None:
+        """Add a vector to an array along an axis."""
+        array += values.reshape([-1 if own == axis else 1 for own in range(array.ndim)])
+
+    def is_writeable(self, array: Any) -> bool:
+        """Whether an array may be changed."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class TorchTensors(ChangingArrays):
+    """Tensors of torch on a CUDA device, by its number."""
+
+    KIND: ClassVar[str] = "a tensor of torch"
 
     @property
     def _torch(self) -> Any:
@@ -56,10 +86,6 @@ class TorchTensors:
     def element(self, array: Any) -> str | None:
         """The number type of the elements; None for another type."""
         return _ELEMENT_OF_TORCH.get(str(array.dtype))
-
-    def shown(self, array: Any) -> str:
-        """The type of the elements in words."""
-        return str(array.dtype)
 
     def steps(self, array: Any) -> tuple[int, ...]:
         """The strides in elements."""
@@ -73,19 +99,15 @@ class TorchTensors:
             return lambda t: t.permute(axes).view(sizes)
         return (lambda t: t.view(sizes)) if changes else (lambda t: t)
 
-    def turned(self, array: Any) -> Any:
-        """The transpose of a matrix."""
-        return array.T
-
     def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Any:
         """A tensor without contents and without gaps, whose axes are in an order in memory, outermost first."""
         torch = self._torch
         sizes, dtype = [shape[axis] for axis in order], getattr(torch, _TORCH[element])
-        return torch.empty(sizes, dtype=dtype, device=self.target).permute(_inverse(order))
+        return torch.empty(sizes, dtype=dtype, device=self.target).permute(inverse_of(order))
 
     def maker(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Callable[[], Any]:
         """What makes tensors as `empty` does."""
-        torch, inverse = self._torch, _inverse(order)
+        torch, inverse = self._torch, inverse_of(order)
         sizes = [shape[axis] for axis in order]
         make = partial(torch.empty, sizes, dtype=getattr(torch, _TORCH[element]), device=self.target)
         return make if inverse == sorted(inverse) else lambda: make().permute(inverse)
@@ -105,7 +127,7 @@ class TorchTensors:
         return (
             self._torch.empty_like(turned, memory_format=self._torch.contiguous_format)
             .copy_(turned)
-            .permute(_inverse(order))
+            .permute(inverse_of(order))
         )
 
     def padded(self, matrix: Any, multiple: int) -> Any:
@@ -120,35 +142,12 @@ class TorchTensors:
         """Whether two tensors are the same memory in the same layout."""
         return a is b or (a.data_ptr() == b.data_ptr() and a.shape == b.shape and a.stride() == b.stride())
 
-    def part(self, array: Any, index: tuple[int, ...]) -> Any:
-        """A matrix of a batch, by its place in front."""
-        return array[index]
-
-    def add_along(self, array: Any, values: Any, axis: int) -> None:
-        """Add a vector to an array along an axis."""
-        array += values.reshape([-1 if own == axis else 1 for own in range(array.ndim)])
-
-    def is_writeable(self, array: Any) -> bool:
-        """Whether a tensor may be changed."""
-        return True
-
 
 @dataclass(frozen=True, slots=True)
-class CupyArrays:
+class CupyArrays(ChangingArrays):
     """Arrays of CuPy on a device, by its number."""
 
-    number: int
-    is_synchronous: bool = False
-
-    @property
-    def target(self) -> str:
-        """The target of launches on such arrays."""
-        return f"cuda:{self.number}"
-
-    @property
-    def place(self) -> str:
-        """The place of such an array in words."""
-        return f"on {self.target}, as an array of CuPy"
+    KIND: ClassVar[str] = "an array of CuPy"
 
     @property
     def _cupy(self) -> Any:
@@ -158,10 +157,6 @@ class CupyArrays:
         """The number type of the elements; None for another type."""
         return ELEMENT_OF.get(array.dtype)
 
-    def shown(self, array: Any) -> str:
-        """The type of the elements in words."""
-        return str(array.dtype)
-
     def steps(self, array: Any) -> tuple[int, ...]:
         """The strides in elements."""
         return tuple(step // array.itemsize for step in array.strides)
@@ -170,14 +165,10 @@ class CupyArrays:
         """What makes a view of an array of a shape."""
         return viewer(view, shape)
 
-    def turned(self, array: Any) -> Any:
-        """The transpose of a matrix."""
-        return array.T
-
     def empty(self, shape: Sequence[int], element: str, order: Sequence[int]) -> Any:
         """An array without contents and without gaps, whose axes are in an order in memory, outermost first."""
         made = self._cupy.empty([shape[axis] for axis in order], DTYPE_OF[element])
-        return made.transpose(_inverse(order))
+        return made.transpose(inverse_of(order))
 
     def filled(self, shape: Sequence[int], element: str, value: float) -> Any:
         """An array of one number."""
@@ -189,7 +180,7 @@ class CupyArrays:
 
     def copied(self, array: Any, order: Sequence[int]) -> Any:
         """A copy without gaps, whose axes are in an order in memory."""
-        return array.transpose(order).copy("C").transpose(_inverse(order))
+        return array.transpose(order).copy("C").transpose(inverse_of(order))
 
     def padded(self, matrix: Any, multiple: int) -> Any:
         """A matrix without contents like another one, whose rows, or columns, begin at a multiple of elements."""
@@ -202,18 +193,6 @@ class CupyArrays:
     def is_same(self, a: Any, b: Any) -> bool:
         """Whether two arrays are the same memory in the same layout."""
         return a is b or (a.data.ptr == b.data.ptr and a.shape == b.shape and a.strides == b.strides)
-
-    def part(self, array: Any, index: tuple[int, ...]) -> Any:
-        """A matrix of a batch, by its place in front."""
-        return array[index]
-
-    def add_along(self, array: Any, values: Any, axis: int) -> None:
-        """Add a vector to an array along an axis."""
-        array += values.reshape([-1 if own == axis else 1 for own in range(array.ndim)])
-
-    def is_writeable(self, array: Any) -> bool:
-        """Whether an array may be changed."""
-        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,24 +245,14 @@ def _placed(array: OwnedMemory | OwnedPlace) -> OwnedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class JaxArrays:
+class JaxArrays(DeviceArrays):
     """Arrays of JAX on a CUDA device, by its number. They never change, so results are new ones.
 
     A launch waits for them, and is waited for.
     """
 
-    number: int
-    is_synchronous: bool = True
-
-    @property
-    def target(self) -> str:
-        """The target of launches on such arrays."""
-        return f"cuda:{self.number}"
-
-    @property
-    def place(self) -> str:
-        """The place of such an array in words."""
-        return f"on {self.target}, as an array of JAX"
+    KIND: ClassVar[str] = "an array of JAX"
+    is_synchronous: ClassVar[bool] = True
 
     @property
     def _jax(self) -> Any:
@@ -303,16 +272,12 @@ class JaxArrays:
         """The array that a memory is of, with its axes as they are counted."""
         # Without 64 bits, JAX gets the low words of integers.
         owner = array.owner if array.owner.ndim == array.ndim else array.owner[..., 0]
-        inverse = _inverse(array.order)
+        inverse = inverse_of(array.order)
         return owner if inverse == sorted(inverse) else self._jax.numpy.transpose(owner, inverse)
 
     def element(self, array: OwnedMemory) -> str | None:
         """The number type of the elements."""
         return ELEMENT_OF.get(array.dtype)
-
-    def shown(self, array: OwnedMemory) -> str:
-        """The type of the elements in words."""
-        return str(array.dtype)
 
     def steps(self, array: OwnedMemory) -> tuple[int, ...]:
         """The strides in elements."""
@@ -355,7 +320,7 @@ class JaxArrays:
         return self._turned(self.taken(self._jax.numpy.transpose(self.handed(array), tuple(order))), order)
 
     def _turned(self, packed: OwnedMemory, order: Sequence[int]) -> OwnedMemory:
-        inverse = _inverse(order)
+        inverse = inverse_of(order)
         placed = _view(packed.placed, inverse, [packed.shape[axis] for axis in inverse])
         return OwnedMemory(packed.owner, placed, tuple(order))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from girih.arguments.scalars import DTYPES
-from girih.functions.layouts import AxisView
+from girih.functions.layouts import AxisView, inverse_of
 from girih.ir.types import NUMBERS
 
 Array = NDArray[Any]
@@ -68,7 +68,7 @@ class HostArrays:
         """A copy without gaps, whose axes are in an order in memory."""
         made = np.empty([array.shape[axis] for axis in order], array.dtype)
         made[...] = array.transpose(order)
-        turned: Array = made.transpose(_inverse(order))
+        turned: Array = made.transpose(inverse_of(order))
         return turned
 
     def shares(self, a: Array, b: Array) -> bool:
@@ -111,20 +111,13 @@ def viewer(view: AxisView, shape: Sequence[int]) -> Callable[[Any], Any]:
 
 def maker(shape: Sequence[int], element: str, order: Sequence[int]) -> Callable[[], Array]:
     """What makes arrays without contents and without gaps, whose axes are in an order in memory, outermost first."""
-    dtype, inverse = DTYPE_OF[element], _inverse(order)
+    dtype, inverse = DTYPE_OF[element], inverse_of(order)
     sizes = tuple(shape[axis] for axis in order)
     if inverse == sorted(inverse):
         return partial(np.empty, sizes, dtype)
     if inverse == sorted(inverse, reverse=True):
         return partial(np.empty, tuple(shape), dtype, "F")
     return lambda: np.empty(sizes, dtype).transpose(inverse)
-
-
-def _inverse(order: Sequence[int]) -> list[int]:
-    inverse = [0] * len(order)
-    for place, axis in enumerate(order):
-        inverse[axis] = place
-    return inverse
 
 
 def of_torch(tensor: Any) -> Array:

@@ -44,6 +44,14 @@ def memory_order(shape: Sequence[int], steps: Sequence[int]) -> tuple[int, ...]:
     return tuple(order)
 
 
+def inverse_of(order: Sequence[int]) -> list[int]:
+    """The place of each axis in an order: the order that undoes it."""
+    inverse = [0] * len(order)
+    for place, axis in enumerate(order):
+        inverse[axis] = place
+    return inverse
+
+
 def packed_steps(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     """The strides of an array without gaps, whose axes are in an order in memory."""
     steps, step = [0] * len(shape), 1
