@@ -27,7 +27,9 @@ def attention(
     q is ... x heads x queries x headdim, k and v are ... x key heads x keys x headdim, of f16, bf16 or f32; the result
     is like q. The sizes in front are a batch, and equal in all. heads is a multiple of key heads: neighbouring heads
     share one. With two axes there is one head. `scale` is 1 / sqrt(headdim) if left out; scores, sums and the result
-    are in f32 until it is stored. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a relative
+    are in f32 until it is stored, but for weights, which are rounded to the type of v. The error is at most
+    (16 + 16 s + keys / 2) u times the largest |v|, s being the largest sum of scale |q| |k|, and for f16 and bf16 twice
+    the rounding of such a v. With `causal`, query i sees the keys 0..i. With `fast`, exponentials have a relative
     error of up to 2^-10.
 
     Arrays in order C are used as they are, also with gaps between heads; others are copied, with a `CopyWarning`.

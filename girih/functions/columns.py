@@ -34,7 +34,8 @@ def softmax(x: Any, axis: int = -1, *, out: Any = None, target: str | None = Non
 
     x is of f16, bf16, f32 or f64, of any shape, and the result is like it; sums are in f64 for f64, else in f32. Where
     all elements along the axis are -inf, as masks make them, the result is zeros; with NaN or +inf among them, NaN. The
-    result has the order of x in memory. `out` may be x.
+    result has the order of x in memory. `out` may be x. The relative error is at most (16 + maximum - x + n / 2) u; in
+    f16 and bf16 exponentials may be rounded to x's type before they are divided.
 
     x is used as it is where it is packed, in any order of its axes, and where what lies around the axis has even gaps;
     other arrays are copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that
@@ -50,8 +51,10 @@ def layernorm(
     """LayerNorm along an axis: weight * (x - mean) / sqrt(variance + eps) + bias.
 
     x is of f16, bf16, f32 or f64, of any shape; weight and bias have one axis, as long as that of x, and its type; left
-    out, they are 1 and 0. The variance is the mean of (x - mean)^2; sums are in f64 for f64, else in f32. The result
-    is like x, in its order in memory. `out` may be x. What is copied is what `softmax` copies.
+    out, they are 1 and 0. The variance is the mean of (x - mean)^2; sums are in f64 for f64, else in f32. The result is
+    like x, in its order in memory. `out` may be x. What is copied is what `softmax` copies. Before weight and bias the
+    error is at most (16 + n / 2) u max(1, largest |x| / sqrt(variance + eps)), unless a square or their sum is beyond
+    the type of sums.
 
     Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that there is not and for an eps that is negative or
     not finite, `bind.shape` for a weight, a bias or an `out` of another shape.
@@ -65,8 +68,8 @@ def rms_norm(
 ) -> Any:  # fmt: skip
     """RMSNorm along an axis: weight * x / sqrt(mean of x^2 + eps).
 
-    As `layernorm`, without mean and bias. eps is the distance of 1 and the next number of x's type if left out, as in
-    torch.
+    As `layernorm`, without mean and bias; the relative error is at most (16 + n / 2) u. eps is the distance of 1 and
+    the next number of x's type if left out, as in torch.
     """
     return _RMS_NORM.compute((x, weight), (axis, eps), out, target)
 
@@ -81,7 +84,8 @@ def cross_entropy(
     0. Losses are in f64 for f64, else in f32; one whose target is `ignore_index` is 0. With `reduction` "none" the
     result has the shape of targets; it is the sum of losses for "sum", and for "mean" their sum divided by the number
     of targets that are not ignored, NaN where there are none. `out` takes losses, for "none". torch counts the axis of
-    classes as 1: pass `axis=1` for more than two axes.
+    classes as 1: pass `axis=1` for more than two axes. The error of a loss is at most (8 + n / 2) u max(1, loss); one
+    of a column with NaN or +inf, or of -inf only, is NaN.
 
     Raises `LaunchError`: `bind.dtype`, `bind.shape`, `bind.range` for an axis or a class that there is not and for
     another reduction. On arrays of a device a class that there is not is a `KernelError`, at the next launch.

@@ -15,10 +15,10 @@ APPROXIMATIONS = ("none", "tanh")
 def gelu(x: Any, *, approximate: str = "none", out: Any = None, target: str | None = None) -> Any:
     """GELU of each element: x (1 + erf(x / sqrt(2))) / 2; with `approximate="tanh"` its usual approximation.
 
-    x is of f16, bf16, f32 or f64, of any shape; the result is like it, in its order in memory. `out` may be x. x is
-    used as it is where it is packed, in any order of its axes, or lines of it are, with even gaps; other arrays are
-    copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.shape` for an `out` of another shape,
-    `bind.range` for another approximation.
+    The error is at most 2 u |x|. x is of f16, bf16, f32 or f64, of any shape; the result is like it, in its order in
+    memory. `out` may be x. x is used as it is where it is packed, in any order of its axes, or lines of it are, with
+    even gaps; other arrays are copied, with a `CopyWarning`. Raises `LaunchError`: `bind.dtype`, `bind.shape` for an
+    `out` of another shape, `bind.range` for another approximation.
     """
     return _GELU.compute((x,), (approximate,), out, target)
 

@@ -35,10 +35,11 @@ def conv2d(
     """Images convolved with filters, as torch's `conv2d` defines it, with zeros around the images.
 
     x is images x channels x height x width, weight is filters x channels x R x S, of one type, f16, bf16, f32 or f64;
-    bias has an element of that type for each filter. The result is images x filters x P x Q of that type, with
-    P = floor((height + 2 padding - dilation (R - 1) - 1) / stride) + 1, and Q likewise; sums are in f64 for f64, else
-    in f32. `stride`, `padding` and `dilation` are the same for both axes; `padding` may be "valid", which is 0, or
-    "same" for an odd filter and stride 1.
+    bias has an element of that type for each filter. The result is images x filters x P x Q of that type, with P =
+    floor((height + 2 padding - dilation (R - 1) - 1) / stride) + 1, and Q likewise; sums are in f64 for f64, else in
+    f32. `stride`, `padding` and `dilation` are the same for both axes; `padding` may be "valid", which is 0, or "same"
+    for an odd filter and stride 1. The error is that of `matmul`, with K = channels R S, and of adding the bias in the
+    type of x.
 
     Images whose channels are side by side (torch's `channels_last`) are used as they are, and the result lies so. On a
     CPU images in order C are, too, and the result is in order C; elsewhere, and in other layouts, x and the result are

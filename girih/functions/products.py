@@ -34,10 +34,11 @@ Launch = Callable[[Any, Any, Any], None]
 def matmul(a: Any, b: Any, *, out: Any = None, target: str | None = None) -> Any:
     """The product of matrices, `a @ b`, as `np.matmul` defines it.
 
-    `a` is ... x M x K and `b` is ... x K x N, of one type: f16, bf16, f32, f64, i32, i64, or complex; the result is
-    ... x M x N of that type. Sizes in front are a batch: they are broadcast. An array with one axis is a row in front
-    and a column behind, which the result then lacks. Sums of f16 and bf16 are in f32; an `out` of f32 gets them as they
-    are. Integers wrap around. Without `out` the result is in order C, or in order F where both factors are.
+    `a` is ... x M x K and `b` is ... x K x N, of one type: f16, bf16, f32, f64, i32, i64, or complex; the result is ...
+    x M x N of that type. Sizes in front are a batch: they are broadcast. An array with one axis is a row in front and a
+    column behind, which the result then lacks. Sums of f16 and bf16 are in f32; an `out` of f32 gets them as they are.
+    The error is at most (1 + K / 2) u |a| |b|; in bf16 numbers below the normal ones count as 0. Integers wrap around.
+    Without `out` the result is in order C, or in order F where both factors are.
 
     Matrices are used as they are if their rows or their columns are contiguous; others are copied, with a
     `CopyWarning`. `out` may share memory with the factors.

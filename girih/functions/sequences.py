@@ -25,8 +25,9 @@ def scan(x: Any, axis: int = -1, *, out: Any = None, target: str | None = None) 
     """The inclusive scan along an axis: element i is the sum of the elements 0..i, as of `np.cumsum`.
 
     x is of i8, i16, i32, i64, f16, bf16, f32 or f64, of any shape, and the result is like it: the type stays, and
-    integers wrap around. Sums of f16 and bf16 are in f32, and rounded where they are stored. The result has the order
-    of x in memory. `out` may be x. What is copied is what `softmax` copies.
+    integers wrap around. Sums of f16 and bf16 are in f32, and rounded where they are stored; the error of element i is
+    at most i / 2 u times the sum of the |x| up to it. The result has the order of x in memory. `out` may be x. What is
+    copied is what `softmax` copies.
 
     Raises `LaunchError`: `bind.dtype`, `bind.range` for an axis that there is not, `bind.shape` for an `out` of another
     shape.

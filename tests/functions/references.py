@@ -99,6 +99,6 @@ def conv2d(x: Array, weight: Array, bias: Array | None, stride: int, padding: in
 def cross_entropy(logits: Array, targets: Array, ignored: int) -> Any:
     x = wide(logits)
     highest = x.max(-1, keepdims=True)
-    total = np.log(np.exp(x - highest).sum(-1)) + highest[..., 0]
+    total = np.log(np.exp(x - highest).sum(-1))
     chosen = np.take_along_axis(x, np.where(targets == ignored, 0, targets)[..., None], -1)[..., 0]
-    return np.where(targets == ignored, 0, total - chosen)
+    return np.where(targets == ignored, 0, total + (highest[..., 0] - chosen))
