@@ -246,9 +246,10 @@ class PythonKernel:
         """New arrays for the results of a launch: those that `out` of the decorator names; a tuple if it names several.
 
         The arguments are those that are no results. A result has the shape that its rule gives, its parameter's element
-        type, and library, device and order of the first array among the arguments; its elements are not set. Raises
-        `LaunchError` for wrong arguments, `TypeError` for a kernel without such results and for a rule that gives no
-        shape.
+        type, library and device of the first array among the arguments, and the order of the array whose shape it has,
+        otherwise of the first one with several axes; its elements are not set. Raises `LaunchError` for wrong
+        arguments, `TypeError` for a kernel without such results, for a rule that gives no shape, and for a library
+        that girih cannot ask for an array.
         """
         definition = self._definition
         if not definition.results:
@@ -259,14 +260,17 @@ class PythonKernel:
     def _result(self, name: str, rule: Rule, arguments: tuple[object, ...], named: Mapping[str, object]) -> Any:
         values, looked, variables = self._definition.inputs(arguments, named)
         parameter = self._definition.parameter(name)
-        example = next(iter(looked.values()), None)
-        if example is None:
+        if not looked:
             raise TypeError(f"{self.name} has no array among its arguments that {name} could be like")
-        value, array = example
+        value, array = next(iter(looked.values()))
         shape = shape_of(rule, values)
         if len(shape) != parameter.rank:
             raise TypeError(f"the shape of {name} is {shape}, but {name} has {parameter.rank} axes")
-        return allocated(shape, element_of(parameter, variables, array), value, array.order)
+        if isinstance(rule, str) and rule in looked:
+            order = looked[rule][1].order
+        else:
+            order = next((other.order for _, other in looked.values() if len(other.order) > 1), ())
+        return allocated(shape, element_of(parameter, variables, array), value, order)
 
 
 def _found(

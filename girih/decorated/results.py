@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from girih.arguments.arrays import Uninitialized
+from girih.arguments.devices import CUDA, device_of
 from girih.arguments.scalars import DTYPES
 from girih.arguments.seen import ELEMENTS, SeenArray
 from girih.diagnostics import nearest
@@ -70,10 +71,10 @@ def element_of(parameter: Declared, variables: Mapping[TypeVar, str], like: Seen
     return known or ELEMENTS.get(like.dtype, "f32")
 
 
-def allocated(shape: tuple[int, ...], element: str, like: object, order: Sequence[int]) -> Any:
+def allocated(shape: tuple[int, ...], element: str, like: Any, order: Sequence[int]) -> Any:
     """An array of a shape, in the library and on the device of another one; `order` lists axes as those of that are.
 
-    Raises `TypeError` for a library whose arrays never change.
+    Raises `TypeError` for a library whose arrays never change, and for one of a device that nobody here knows.
     """
     like = _bare(like)
     axes = _order_for(len(shape), order)
@@ -86,10 +87,18 @@ def allocated(shape: tuple[int, ...], element: str, like: object, order: Sequenc
         return made.permute(*back) if back else made
     module = type(like).__module__.partition(".")[0]
     if module == "cupy":
-        return sys.modules["cupy"].empty(sizes, dtype).transpose(back)
+        with like.device:
+            return sys.modules["cupy"].empty(sizes, dtype).transpose(back)
     if module in ("jax", "jaxlib"):
         raise TypeError(
             "arrays of JAX never change, so that none can be a result; girih.jax makes an operator of a kernel"
+        )
+    device = device_of(like)
+    if device is not None and device[0] == CUDA:
+        name = type(like).__name__
+        raise TypeError(
+            f"{name} lies on a CUDA device, where only torch and CuPy are asked for new arrays; allocate the result "
+            "with the library that it is of"
         )
     return np.empty(sizes, dtype).transpose(back)
 

@@ -154,3 +154,9 @@ def test_known_calls_of_cupy_are_not_looked_at_again(fake: FakeDriver, monkeypat
         kernel.synchronize()
         assert np.array_equal(z.content, VALUES - ONES)
     assert len(looked) == 3
+
+
+def test_results_beside_arrays_of_a_device_that_no_library_makes(fake: FakeDriver) -> None:
+    kernel = girih.kernel(out={"Z": "X"})(less.function)
+    with pytest.raises(TypeError, match="ByDlpack lies on a CUDA device, where only torch and CuPy are asked"):
+        kernel.out(ByDlpack(fake, VALUES), ByDlpack(fake, ONES))

@@ -273,6 +273,21 @@ def test_results_are_allocated() -> None:
         subtract.out(A, A)
 
 
+def test_results_have_the_order_of_what_they_are_like() -> None:
+    @girih.kernel(out={"Z": lambda x, Y: (x.shape[0], Y.shape[1]), "L": "Y"})
+    def outer(x: gl.Vector[gl.f32], X: gl.Matrix[gl.f32], Y: gl.Matrix[gl.f32], Z: gl.Matrix[gl.f32],
+              L: gl.Matrix[gl.f32]) -> None:  # fmt: skip
+        Z[0, 0] = x[0] * X[0, 0] * Y[0, 0] + L[0, 0]
+
+    x, C = np.zeros(3, np.float32), np.zeros((4, 5), np.float32)
+    F = np.asfortranarray(C)
+    for X, Y in ((C, F), (F, C)):
+        Z, L = outer.out(x, X, Y)
+        assert (Z.shape, L.shape) == ((3, 5), (4, 5))
+        assert Z.flags.f_contiguous == X.flags.f_contiguous
+        assert L.flags.f_contiguous == Y.flags.f_contiguous
+
+
 def test_definitions_are_defaults_of_constants() -> None:
     @girih.kernel(definitions={"n": 5})
     def fill(Y: gl.Vector[gl.f32], n: gl.constant, m: gl.constant = 1) -> None:
