@@ -202,3 +202,39 @@ def test_element_types_that_are_open_follow_those_that_are_given(tmp_path: Path)
     assert girih("check", path).output == f"{path}: no errors\n"
     assert "%Y: memref<f16x?x?" in girih("emit", path, "--as", "ir").output
     assert "%Y: memref<f64x?x?" in girih("emit", path, "X=zeros:f64:2x2", "--as", "ir").output
+
+
+MAPS = """from typing import Literal, TypeVar
+
+import girih
+import girih.language as gl
+
+T = TypeVar("T", gl.bf16, gl.f32)
+
+@girih.kernel
+def grouped(G: gl.Group[gl.Matrix[T]], k: gl.index):
+    for i in gl.foreach(G[k].shape[0]):
+        G[k][i, 0] = gl.cast(1.0, T)
+
+@girih.kernel
+def mapped(
+    A: gl.TensorMap[gl.f32, Literal[2]], B: gl.TensorMap[gl.f16, Literal[3]], C: gl.Im2colMap[gl.f32, Literal[4]],
+):
+    box = gl.local((32, 32), gl.f32, order="F")
+    pixels = gl.local(4096, gl.i8)
+    gl.tensor_copy_load(A, (0, 0), box)
+    gl.tensor_copy_load(C, (0, 0, 0, 0), pixels, offsets=(1, 1))
+"""
+
+
+def test_groups_and_tensor_maps_need_no_arguments_where_nothing_is_launched(tmp_path: Path) -> None:
+    path = write(tmp_path, MAPS, "maps.py")
+    done = girih("check", path)
+    assert done.output == f"{path}: no errors\n", done.output + done.errors
+    text = girih("emit", path, "grouped", "--as", "ir").output
+    assert "func @grouped(%G: group<memref<bf16x?x?>x?>, %k: index)" in text
+    text = girih("emit", path, "grouped", "G=[zeros:f32:2x3]", "--as", "ir").output
+    assert "func @grouped(%G: group<memref<f32x?x?>x?>, %k: index)" in text
+    text = girih("emit", path, "mapped", "--as", "ir").output
+    assert "%A: tensor_map<f32,2,tiled>, %B: tensor_map<f16,3,tiled>, %C: tensor_map<f32,4,im2col>" in text
+    assert "mapped needs 3 values more" in girih("run", path, "mapped").message

@@ -143,7 +143,7 @@ class _PythonMaker:
             case "group":
                 return self.given(p, number, Members((Made("zeros", None, shape),)))
             case "tensor_map":
-                sizes = "x".join(["1"] * (rank - 1) + ["16"])
+                sizes = "x".join(["16"] + ["1"] * (rank - 1))
                 options: tuple[tuple[str, str], ...] = (("box", sizes),)
                 if p.mode == "im2col":
                     corner = "x".join(["0"] * (rank - 2))
