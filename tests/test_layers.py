@@ -127,7 +127,8 @@ ROOMS = {
     ),
     "interpreter": Room((*KNOWN, "addressing", "arguments", "interpreter"), ARRAYS),
     # Tile programs: the form and its passes; what runs a form in NumPy stands above them.
-    "tile.*": Room((*KNOWN, "addressing")),
+    "tile.threads": Room(),
+    "tile.*": Room((*KNOWN, "addressing", "tile.threads")),
     "tile.simulate": Room((*KNOWN, "addressing", "arguments", "interpreter", "tile"), ARRAYS),
     "tile": Room(),
     # LLVM: the text of its IR; LLVM itself; numbers as values of LLVM; instructions for any number of lanes; the CPU.
@@ -198,7 +199,9 @@ ROOMS = {
     "back.llvm.nvptx.collective": Room(
         (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "back.llvm.nvptx.matrix")
     ),
-    "back.llvm.nvptx.tile": Room((*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "tile.*")),
+    "back.llvm.nvptx.tile": Room(
+        (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.nvptx.machine", "tile.*", "tile.threads")
+    ),
     "back.llvm.nvptx": Room(
         (*KNOWN, *LOWER, "back.llvm.lower.one_lane", "back.llvm.assemble", "back.llvm.nvptx", "tile.*"), ("llvmlite",)
     ),

@@ -349,11 +349,11 @@ def flat_matrices(down: int, across: int, chunk: int) -> RemarkWords:
     )
 
 
-def tile_program(parts: str) -> RemarkWords:
-    """A kernel that is a tile program on an NVIDIA GPU, and what it consists of."""
+def tile_program(parts: str, *, products: bool = True) -> RemarkWords:
+    """A kernel that is a tile program on an NVIDIA GPU, what it consists of, and whether nobody waits for products."""
     return RemarkWords(
         "pipeline",
-        f"copies and products run by themselves: {parts}",
+        f"copies {'and products ' if products else ''}run by themselves: {parts}",
         "the sizes of the tiles, and the hints `hopper`, say how much is in flight",
     )
 

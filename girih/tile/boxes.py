@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from girih.ir.types import BF16, F16, I32, CoopMatrix, MemRef, Number, Use
+from girih.ir.types import I32, CoopMatrix, MemRef, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad
 from girih.source import Span
@@ -125,16 +125,17 @@ def lies_along_rows(load: FactorLoad, place: PlaceInArgument | None) -> bool | N
     return None if 1 not in strides else (strides.index(1) == 0) is bool(load.transpose)
 
 
-def gathered(name: str, matrix: CoopMatrix, by_row: bool | None, span: Span) -> SharedTile:
+def gathered(name: str, matrix: CoopMatrix, by_row: bool | None, span: Span, *, both: bool) -> SharedTile:
     """A tile that threads fill, as products take it, and with neighbours in memory side by side where they may be.
 
-    `by_row` says whether these are in one row of the matrix, as far as that is known.
+    That is where products take neighbours along `both` modes. `by_row` says whether these are in one row of the matrix,
+    as far as that is known.
 
     Raises `NoTileProgram` for one that has no swizzled lines in either direction.
     """
     left = matrix.use is Use.A
     ways = [left]
-    if matrix.component in (F16, BF16):
+    if both:
         ways = [not left, left] if by_row is not None and by_row is not left else [left, not left]
     for by_rows in ways:
         lines, neighbours = matrix.shape if by_rows else matrix.shape[::-1]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from girih.lazy_dataclass import dataclass
 from girih.tile.form import Registers, Ring, Spread, Staging, TileKernel
+from girih.tile.threads.fragment import PRODUCT_FRAGMENT, Fragment
 
 MOST_SHARED_BYTES = 232448
 """The shared memory of a CTA of sm_90 (CUDA programming guide, "Technical Specifications per Compute Capability")."""
@@ -52,16 +53,24 @@ def layout_of(kernel: TileKernel) -> SharedLayout:
     return shared_layout(kernel.rings, kernel.stagings, kernel.consumers.warpgroups)
 
 
-def registers_of(held: Registers, consumers: int) -> int:
+def registers_of(held: Registers, consumers: int, fragment: Fragment = PRODUCT_FRAGMENT) -> int:
     """The 32-bit registers that a thread of a consumer needs for a matrix; two components of 16 bits share one."""
     blocks = held.rows // consumers // 64
     components = {
         Spread.TILE: blocks * held.columns // 2,
-        Spread.ROWS: 2 * blocks,
-        Spread.COLUMNS: held.columns // 4,
+        Spread.ROWS: fragment.rows.each * blocks,
+        Spread.COLUMNS: held.columns // fragment.columns.lanes,
         Spread.ONE: 1,
     }[held.spread]
     return -(-components * held.component.size // 4)
+
+
+def registers_of_factors(sums: Registers, consumers: int, fragment: Fragment) -> int:
+    """The 32-bit registers that a thread needs for factors while it multiplies: what it has, and what comes next."""
+    blocks = sums.rows // consumers // 64
+    if sums.component.size == 8:
+        return 16 * blocks + 2 * 8 + 16
+    return 2 * (fragment.rows.each * blocks + sums.columns // fragment.columns.lanes)
 
 
 SHARES: Mapping[int, tuple[int, int]] = {1: (56, 256), 2: (24, 240), 3: (32, 160)}

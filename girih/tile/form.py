@@ -16,6 +16,8 @@ from girih.ir.types import Number
 from girih.lazy_dataclass import dataclass
 from girih.source import Span
 from girih.tile.amounts import Amount
+from girih.tile.program import SlowerWay
+from girih.tile.threads.fragment import PRODUCT_FRAGMENT, Fragment
 
 # --- maps and shared memory ---------------------------------------------------------------
 
@@ -145,10 +147,10 @@ class Staging:
 class Spread(Enum):
     """How a matrix is spread over the 128 threads of a consumer, which has whole rows of it.
 
-    A consumer's rows come in blocks of 64. With `TILE` its components are where a product leaves them (PTX ISA,
-    "Register Fragments for wgmma.mma_async.m64nNk16", matrix D). With `ROWS` all columns are the same: a thread has one
-    number for each of the two rows of a block that it has in `TILE`. With `COLUMNS` all rows are the same: it has one
-    for each column that it has in `TILE`. With `ONE` all components are the same number.
+    A consumer's rows come in blocks of 64. With `TILE` a thread has its components of the kernel's `Fragment`. With
+    `ROWS` all columns are the same: a thread has one number for each of the rows of a block that it has in `TILE`. With
+    `COLUMNS` all rows are the same: it has one for each column that it has in `TILE`. With `ONE` all components are the
+    same number.
     """
 
     TILE = "tile"
@@ -356,6 +358,13 @@ class Issue(TileStep):
 
 
 @dataclass(frozen=True, slots=True)
+class Multiply(TileStep):
+    """Multiply two factors in shared memory by the threads themselves: the product is in its sums behind the step."""
+
+    product: TileProduct
+
+
+@dataclass(frozen=True, slots=True)
 class Settle(TileStep):
     """Wait until no more than the last `pending` groups of products run."""
 
@@ -509,15 +518,6 @@ class DepthParts:
     number: Value
 
 
-@dataclass(frozen=True, slots=True)
-class SlowerWay:
-    """Why a part of a program does not go the fastest way, at which place, and what would help."""
-
-    reason: str
-    span: Span
-    hint: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TileKernel:
     """A tile program as roles that work on rings of tiles.
@@ -536,6 +536,7 @@ class TileKernel:
     consumers: WarpgroupRole
     slower: tuple[SlowerWay, ...] = ()
     parts: DepthParts | None = None
+    fragment: Fragment = PRODUCT_FRAGMENT
 
     @property
     def threads(self) -> int:

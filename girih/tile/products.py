@@ -1,4 +1,8 @@
-"""The products of matrices that warpgroups compute: types, sizes, and which layouts in shared memory they take.
+"""The products of matrices that consumers compute: types, sizes, and which layouts in shared memory they take.
+
+Products of f16, bf16, of 8 bits and, where a kernel permits it, of f32 rounded to tf32 are instructions of a warpgroup.
+Threads multiply others themselves: f64 by instructions of a warp, whose sums are spread alike, and f32 and i32 by one
+multiplication and addition after the other.
 
 A product whose loop over the depth adds to nothing but zero can be shared out: each of some CTAs goes through a part of
 the depth, and the last one that is done adds up the sums of all, in the order of the parts.
@@ -6,13 +10,13 @@ the depth, and the last one that is done adds up the sums of all, in the order o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import copysign
 
 from girih.ir.build import RegionBuilder
 from girih.ir.core import Op, Value
-from girih.ir.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I8, I32, INDEX, CoopMatrix, Number
+from girih.ir.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I32, INDEX, CoopMatrix, Number, Use
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile import TILE_LANGUAGE
 from girih.ops.tile.arith import Cast, Constant
@@ -31,18 +35,24 @@ from girih.tile.form import (
     Issue,
     Offer,
     Repeat,
+    Ring,
     Settle,
-    SharedTile,
     Steps,
     Supply,
     TileKernel,
+    TileProduct,
     TileStep,
     Unite,
     walk,
 )
-from girih.tile.program import NoTileProgram
+from girih.tile.program import NoTileProgram, TileProgram
+from girih.tile.spreads import is_outer
+from girih.tile.threads.fragment import PRODUCT_FRAGMENT, Dealt, Fragment
 
 _EIGHT_BIT = (F8E4M3, F8E5M2)
+_LINE = 128
+"""The bytes of a line of a factor that threads read by themselves, over which the widest swizzle goes."""
+_LINES_HINT = "rows are a multiple of 64, columns and the depth of {}"
 _HINT = "rows are a multiple of 64, columns of 8, and the depth of 32 bytes"
 
 
@@ -54,7 +64,14 @@ def sums_of(left: Number, right: Number, permissions: frozenset[str]) -> Number 
         return F32
     if left == right == I8:
         return I32
+    if left == right and by_threads(left, permissions):
+        return left
     return F32 if left == right == F32 and "tf32" in permissions else None
+
+
+def by_threads(factors: Number, permissions: frozenset[str]) -> bool:
+    """Whether threads multiply factors of a type themselves, which no instruction of a warpgroup takes as they are."""
+    return factors in (F64, I32) or (factors == F32 and "tf32" not in permissions)
 
 
 def check_product(op: CooperativeMatrixMulAdd, permissions: frozenset[str]) -> None:
@@ -67,6 +84,10 @@ def check_product(op: CooperativeMatrixMulAdd, permissions: frozenset[str]) -> N
         raise NoTileProgram(f"warpgroups do not multiply {a.component} by {b.component}", op.span)
     if not c.component == d.component == sums:
         raise NoTileProgram(f"sums of {a.component} are {sums}, not {c.component} and {d.component}", op.span)
+    alone = by_threads(a.component, permissions)
+    if alone and (a.rows % 64 or b.columns * a.component.size % _LINE or a.columns * a.component.size % _LINE):
+        raise NoTileProgram(f"a product of {a.rows}x{a.columns} by {b.rows}x{b.columns} is no whole number of lines",
+                            op.span, _LINES_HINT.format(_LINE // a.component.size))  # fmt: skip
     if a.rows % 64 or b.columns % 8 or a.columns * a.component.size % 32:
         raise NoTileProgram(f"a product of {a.rows}x{a.columns} by {b.rows}x{b.columns} is no whole number of steps",
                             op.span, _HINT)  # fmt: skip
@@ -87,9 +108,65 @@ def is_promoted(op: CooperativeMatrixMulAdd) -> bool:
     return isinstance(op.a.type, CoopMatrix) and op.a.type.component in _EIGHT_BIT
 
 
-def takes_major(tile: SharedTile, *, left: bool) -> bool:
-    """Whether products take a factor as its tile lies: 16-bit types along any mode, others along the depth only."""
-    return tile.component in (F16, BF16) or tile.by_rows == left
+def takes_both(factors: Number, permissions: frozenset[str]) -> bool:
+    """Whether products take factors of a type with neighbours along any mode, and not along the depth only."""
+    return factors in (F16, BF16) or by_threads(factors, permissions)
+
+
+def check_products(program: TileProgram) -> None:
+    """Raise `NoTileProgram` for a program of which not all products have instructions of one kind."""
+    permissions, products = program.function.permissions, _products(program)
+    for product in products:
+        check_product(product, permissions)
+    types = {type.component for op in products if isinstance(type := op.a.type, CoopMatrix)}
+    if len(types) > 1 and any(by_threads(one, permissions) for one in types):
+        names = " and ".join(sorted(one.name for one in types))
+        raise NoTileProgram(f"products of {names} leave sums at different places in registers", products[-1].span)
+    period = period_of(program)
+    if period == PRODUCT_FRAGMENT.columns.period:
+        return
+    for op in program.walk():
+        for value in op.results:
+            type = value.type
+            if isinstance(type, CoopMatrix) and type.use is Use.ACC and type.columns > 1 and type.columns % period:
+                what = f"a matrix has {type.columns} columns, of which threads share {period} at a time"
+                raise NoTileProgram(what, op.span, f"columns should be a multiple of {period}")
+
+
+def _products(program: TileProgram) -> list[CooperativeMatrixMulAdd]:
+    return [op for op in program.walk() if isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op)]
+
+
+def period_of(program: TileProgram) -> int:
+    """The columns that threads share in the same way again and again (`Fragment`)."""
+    for op in _products(program):
+        factors = op.a.type.component if isinstance(op.a.type, CoopMatrix) else None
+        if factors in (F32, I32) and by_threads(factors, program.function.permissions):
+            return _TILED[0].period
+    return PRODUCT_FRAGMENT.columns.period
+
+
+_TILED = (Dealt(8, 4, adjacent=True), Dealt(8, 4, adjacent=False))
+_TILED_ROWS = (Dealt(4, 4, adjacent=True), Dealt(4, 4, adjacent=False))
+
+
+def fragment_of(products: Sequence[TileProduct], rings: Iterable[Ring], span: Span) -> Fragment:
+    """How threads share the sums of products that they multiply themselves.
+
+    Of f32 and i32 a thread has four neighbours where these are neighbours in shared memory, so that it loads them at
+    once. Where neighbours there are along the depth, lanes have rows or columns side by side: the swizzle puts the same
+    place of eight lines into different banks. Raises `NoTileProgram` for products whose factors lie in different ways.
+    """
+    tiles = {(ring.name, tile.name): tile for ring in rings for tile in ring.tiles}
+    found: set[Fragment] = set()
+    for product in products:
+        assert not isinstance(product.left, str)
+        left, right = (tiles[factor.ring, factor.tile] for factor in (product.left, product.right))
+        tiled = Fragment(_TILED_ROWS[left.by_rows], _TILED[not right.by_rows])
+        found.add(PRODUCT_FRAGMENT if left.component == F64 else tiled)
+    if len(found) > 1:
+        raise NoTileProgram("products have factors whose neighbours in memory are along different modes", span)
+    return next(iter(found), PRODUCT_FRAGMENT)
 
 
 # --- parts of the depth ----------------------------------------------------------------------------

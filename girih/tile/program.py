@@ -27,6 +27,15 @@ from girih.ops.tile.memory import Alloca, Load
 from girih.source import Span
 
 
+@dataclass(frozen=True, slots=True)
+class SlowerWay:
+    """Why a part of a program does not go the fastest way, at which place, and what would help."""
+
+    reason: str
+    span: Span
+    hint: str
+
+
 class NoTileProgram(Exception):
     """A kernel is no tile program, or one that the passes cannot take further: why, where, and what would help."""
 

@@ -28,8 +28,8 @@ from girih.tile.form import (
     Copy,
     Gather,
     Issue,
+    Multiply,
     Ring,
-    SlowerWay,
     Steps,
     Supply,
     TileKernel,
@@ -39,8 +39,8 @@ from girih.tile.form import (
     walk,
 )
 from girih.tile.needed import needed
-from girih.tile.products import in_depth_parts
-from girih.tile.program import NoTileProgram, TileProgram, tile_program
+from girih.tile.products import fragment_of, in_depth_parts
+from girih.tile.program import NoTileProgram, SlowerWay, TileProgram, tile_program
 from girih.tile.registers import coalesced, most_alive, touched, without_unused
 from girih.tile.schedule import scheduled
 from girih.tile.stores import STAGING_COLUMNS
@@ -121,15 +121,17 @@ def _kernel(
     program: TileProgram, made: TwoRoles, rings: tuple[Ring, ...], consumers: int, hints: Mapping[str, object]
 ) -> TileKernel | None:
     """The kernel of some roles; None where blocks come in rings, and there is no warpgroup to decode them."""
-    if not any(isinstance(step, Issue) for step in walk(made.consumers)):
+    if not any(isinstance(step, Issue | Multiply) for step in walk(made.consumers)):
         raise NoTileProgram("there is no product of matrices", program.function.span)
     producer = needed(made.producer)
     steps = needed(without_unused(made.consumers))
     steps = coalesced(steps, made.registers)
     steps = scheduled(steps, consumers, _scarce(made))
-    alive = most_alive(steps, made.registers, consumers)
+    multiplied = [step.product for step in walk(steps) if isinstance(step, Multiply)]
+    fragment = fragment_of(multiplied, rings, program.function.span)
+    alive = most_alive(steps, made.registers, consumers, fragment)
     decoded = [ring for ring in rings if ring.name not in made.block_rings] if made.block_rings else []
-    shares = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS, decoded)
+    shares = _shares(consumers, hints, producer, alive + _OTHER_REGISTERS, decoded, alone=bool(multiplied))
     if shares is None:
         return None
     producers, mine, theirs = shares
@@ -151,6 +153,7 @@ def _kernel(
         producer=WarpgroupRole(producers, mine, producer),
         consumers=WarpgroupRole(consumers, theirs, steps),
         slower=tuple(SlowerWay(one.reason, one.span, one.hint) for one in made.gathered),
+        fragment=fragment,
     )
 
 
@@ -175,11 +178,12 @@ def _in_turns(ring: Ring, producers: int) -> Ring:
 
 
 def _shares(
-    consumers: int, hints: Mapping[str, object], producer: Steps, needed: int, decoded: Sequence[Ring]
+    consumers: int, hints: Mapping[str, object], producer: Steps, needed: int, decoded: Sequence[Ring], *, alone: bool
 ) -> tuple[int, int, int] | None:
     """The warpgroups of the producer, the registers of each work-item of it, and those of a consumer's.
 
-    Of rings that are `decoded` from others, each warpgroup that does so has a slot. None where nobody could.
+    Of rings that are `decoded` from others, each warpgroup that does so has a slot. None where nobody could. Threads of
+    consumers that multiply `alone` have no use for the last registers, and of 24 a producer of f64 spills three.
     """
     if decoded:
         most = min(ring.slots for ring in decoded)
@@ -201,7 +205,8 @@ def _shares(
         return 1, *((mine, theirs) if needed <= min(theirs, 255) else BUSY_SHARES[consumers])
     if consumers in SHARES:
         checks = any(isinstance(step, Verify) for step in walk(producer))
-        ways = (ROOMY_SHARES, BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (SHARES,)
+        ways = (TIGHT_SHARES,) if alone else ()
+        ways = (ROOMY_SHARES, BUSY_SHARES, TIGHT_SHARES, SHARES) if checks else (*ways, SHARES)
         return 1, *next((way[consumers] for way in ways if min(way[consumers][1], 255) >= needed), SHARES[consumers])
     return 1, 24, consumer_share(24, consumers)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from girih.lazy_dataclass import dataclass
-from girih.tile.budget import registers_of
+from girih.tile.budget import registers_of, registers_of_factors
 from girih.tile.form import (
     Assign,
     Choose,
@@ -15,6 +15,7 @@ from girih.tile.form import (
     Deliver,
     Fetch,
     Issue,
+    Multiply,
     Offer,
     Registers,
     Repeat,
@@ -24,6 +25,7 @@ from girih.tile.form import (
     TileStep,
     Unite,
 )
+from girih.tile.threads.fragment import Fragment
 
 Names = frozenset[str]
 NONE: Names = frozenset()
@@ -35,6 +37,8 @@ def reads(step: TileStep) -> Names:
         case Issue(products):
             left = {one.left for one in products if isinstance(one.left, str)}
             return frozenset(left | {one.sums for one in products if one.accumulate})
+        case Multiply(product):
+            return frozenset((product.sums,)) if product.accumulate else NONE
         case Componentwise(_, _, operands):
             return frozenset(operands)
         case Combine() | Assign() | Deliver() | Stage():
@@ -50,6 +54,8 @@ def writes(step: TileStep) -> Names:
     match step:
         case Issue(products):
             return frozenset(one.sums for one in products)
+        case Multiply(product):
+            return frozenset((product.sums,))
         case Componentwise() | Combine() | Assign() | Fetch():
             return frozenset((step.result,))
         case Unite(sums):
@@ -144,8 +150,8 @@ def _kept(steps: Steps, unused: set[int]) -> Steps:
     return tuple(found)
 
 
-def most_alive(steps: Steps, registers: Mapping[str, Registers], consumers: int) -> int:
-    """The 32-bit registers of a thread that matrices take at most at a time.
+def most_alive(steps: Steps, registers: Mapping[str, Registers], consumers: int, fragment: Fragment) -> int:
+    """The 32-bit registers of a thread that matrices take at most at a time, with the factors of what it multiplies.
 
     What is computed component by component goes through all steps of that kind, one component after the other: what is
     alive only between such steps takes no room.
@@ -156,8 +162,11 @@ def most_alive(steps: Steps, registers: Mapping[str, Registers], consumers: int)
         nonlocal most
         if isinstance(step, Componentwise | Assign | Fetch | Deliver):
             return
+        factors = 0
+        if isinstance(step, Multiply):
+            factors = registers_of_factors(registers[step.product.sums], consumers, fragment)
         for alive in (behind | writes(step), behind - writes(step) | reads(step)):
-            most = max(most, sum(registers_of(registers[name], consumers) for name in alive))
+            most = max(most, factors + sum(registers_of(registers[name], consumers, fragment) for name in alive))
 
     _Liveness(note).before(steps, NONE)
     return most
@@ -217,6 +226,8 @@ def _renamed(step: TileStep, names: Mapping[str, str]) -> TileStep:
             return replace(step, then=renamed(step.then, names), otherwise=renamed(step.otherwise, names))
         case Issue(products):
             return Issue(tuple(_renamed_product(product, names) for product in products))
+        case Multiply(product):
+            return Multiply(_renamed_product(product, names))
         case Componentwise(op, result, operands):
             return Componentwise(op, names[result], tuple(names[one] for one in operands))
         case Combine() | Assign():

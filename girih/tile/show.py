@@ -23,6 +23,7 @@ from girih.tile.form import (
     GiveBack,
     Issue,
     MapRecipe,
+    Multiply,
     Offer,
     PassTurn,
     Reclaim,
@@ -42,6 +43,7 @@ from girih.tile.form import (
     Verify,
     WarpgroupRole,
 )
+from girih.tile.threads.fragment import PRODUCT_FRAGMENT, Dealt
 
 
 def show(kernel: TileKernel) -> str:
@@ -59,6 +61,9 @@ def show(kernel: TileKernel) -> str:
         f"{INDENT}registers {one.name}: {one.component} {one.rows}x{one.columns}, {one.spread.value}"
         for one in kernel.registers
     ]
+    if kernel.fragment != PRODUCT_FRAGMENT:
+        rows, columns = (f"{_dealt(one)}" for one in (kernel.fragment.rows, kernel.fragment.columns))
+        lines.append(f"{INDENT}fragment: rows {rows}, columns {columns}")
     lines += _crew(kernel, "producer", kernel.producer)
     lines += _crew(kernel, f"consumers: {kernel.consumers.warpgroups}", kernel.consumers)
     return "\n".join(lines) + "\n"
@@ -199,6 +204,8 @@ class _StepLines:
                 return f"await {ring}"
             case GiveBack(ring, keep):
                 return f"give back {ring}" + (f", keeping {keep}" if keep else "")
+            case Multiply(product):
+                return f"multiply {_product(product)}"
             case Settle(pending):
                 return "settle" + (f" all but {pending}" if pending else "")
             case Reclaim(staging):
@@ -248,6 +255,10 @@ def _factor(factor: TileFactor | str) -> str:
 
 def _pieces(pieces: Sequence[BoxPiece]) -> str:
     return _listed(" in ", [f"{piece.offset}: {_numbers(piece.moved)}" for piece in pieces])
+
+
+def _dealt(one: Dealt) -> str:
+    return f"{one.each} {'side by side' if one.adjacent else 'apart'} for each of {one.lanes} lanes"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from girih.analysis.effects import roots_of
 from girih.ir.core import Op, Value
-from girih.ir.types import CoopMatrix
+from girih.ir.types import F64, CoopMatrix, Number
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.control import For, If
 from girih.ops.tile.coopmatrix import CooperativeMatrixLoad, CooperativeMatrixStore
@@ -53,6 +53,8 @@ class Stores:
     maps: list[MapRecipe] = field(default_factory=list)
     direct: set[Op] = field(default_factory=set)
     most_columns: int = STAGING_COLUMNS[0]
+    period: int = 8
+    """The columns of a period of the kernel's `Fragment`: a staging has whole ones."""
 
     def prepare(self, program: TileProgram, facts: LaunchFacts) -> None:
         """Find the stores of a program, and where they go if that is a box of an array."""
@@ -80,10 +82,12 @@ class Stores:
         matrix, place = op.matrix.type, self.places[op]
         assert isinstance(matrix, CoopMatrix)
         rows = matrix.rows // code.consumers
-        if place is None or rows % 64 or matrix.component.size not in (2, 4):
+        if place is None or rows % 64 or not self._is_staged(matrix.component):
             return False
-        width = next((n for n in range(min(matrix.columns, self.most_columns), 0, -8) if matrix.columns % n == 0), 0)
-        if width % 8 or not width:
+        most = min(matrix.columns, self.most_columns * 4 // max(4, matrix.component.size))
+        widths = range(most // self.period * self.period, 0, -self.period)
+        width = next((n for n in widths if matrix.columns % n == 0), 0)
+        if not width:
             return False
         try:
             box = boxed("out", place, matrix, (64, width), op.span)
@@ -109,6 +113,10 @@ class Stores:
             staging = stagings[number % len(stagings)]
             steps += [Reclaim(staging), Stage(staging, source, row, column), Send(staging, name, at, pieces, apart)]
         return True
+
+    def _is_staged(self, component: Number) -> bool:
+        """Whether a staging has numbers of a type; those of 16 bits are written as tensor cores leave them."""
+        return component == F64 or component.size == 4 or (component.size == 2 and self.period == 8)
 
     def _staging(self, tile: SharedTile, turn: int) -> str:
         """A staging of a kind: the first one, or a later one for the parts that come in between."""

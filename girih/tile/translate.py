@@ -49,6 +49,7 @@ from girih.tile.form import (
     Issue,
     LoopAdvice,
     MapRecipe,
+    Multiply,
     Registers,
     Repeat,
     Ring,
@@ -65,7 +66,7 @@ from girih.tile.form import (
 from girih.tile.known import LaunchFacts, Terms
 from girih.tile.masks import SplitApply, split
 from girih.tile.places import BlocksPlace, PlaceInArgument, blocks_of, box_of, matrix_of, place_of
-from girih.tile.products import check_product, is_promoted, takes_major
+from girih.tile.products import by_threads, check_products, is_promoted, period_of, takes_both
 from girih.tile.program import NoTileProgram, TileProgram
 from girih.tile.spreads import is_outer, keeps_what_is_the_same, spreads_of
 from girih.tile.stores import Stores
@@ -141,13 +142,13 @@ class _Translation:
         self.sent, self.blocks = sent, blocks
         self.facts = LaunchFacts(program)
         self.constants = constants_of(program.function)
-        for op in program.walk():
-            if isinstance(op, CooperativeMatrixMulAdd) and not is_outer(op):
-                check_product(op, program.function.permissions)
+        check_products(program)
+        self.permissions = program.function.permissions
         self.spreads = spreads_of(program)
         self.factors = factors_of(program)
         self.out = out
         self.out.stores.prepare(program, self.facts)
+        self.out.stores.period = period_of(program)
         self.roots, self.written = roots_of(program.function), written_parameters(program.function)
         self.names: dict[Value, str] = {}
         self.shared: dict[Value, TileFactor] = {}
@@ -323,22 +324,27 @@ class _Translation:
         try:
             place = place_of(load, self.facts)
             box = boxed(name, place, matrix, matrix.shape, load.span)
-            if not takes_major(box.tile, left=matrix.use is Use.A):
+            both = takes_both(matrix.component, self.permissions)
+            if not both and box.tile.by_rows != (matrix.use is Use.A):
                 what = f"a factor of {matrix.component} has no neighbours in memory along the depth of the product"
                 raise NoTileProgram(what, load.span, "store it the other way: the engine cannot turn it")
         except NoTileProgram as reason:
             self._verify(load, place, lists)
-            tile = gathered(name, matrix, lies_along_rows(load, place), load.span)
+            tile = self._gathered(name, matrix, place, load)
             blocks = self._supply_blocks(load, tile, lists) if self.blocks else None
             if blocks is None:
                 self.out.gathered.append(reason)
             return tile, Gather(name, load, blocks)
         self._verify(load, place, lists)
         if not self.maps:
-            return gathered(name, matrix, lies_along_rows(load, place), load.span), Gather(name, load)
+            return self._gathered(name, matrix, place, load), Gather(name, load)
         at = tuple(self.sum_of(terms, lists.producer) for terms in box.at)
-        map_ = replace(box.map, rounded=matrix.component == F32)
+        map_ = replace(box.map, rounded=matrix.component == F32 and not by_threads(F32, self.permissions))
         return box.tile, Copy(name, self.out.map_of(map_), at, box.pieces)
+
+    def _gathered(self, name: str, matrix: CoopMatrix, place: PlaceInArgument | None, load: FactorLoad) -> SharedTile:
+        by_row = lies_along_rows(load, place)
+        return gathered(name, matrix, by_row, load.span, both=takes_both(matrix.component, self.permissions))
 
     def _supply_blocks(self, load: FactorLoad, tile: SharedTile, lists: _Lists) -> TileFactor | None:
         """Have a slot filled with the blocks that a tile is decoded from; None where no map has them."""
@@ -479,7 +485,15 @@ class _Translation:
             return
         if not start:
             lists.consumers.append(Assign(sums, self._register(op.c)))
-        lists.consumers += [Issue((TileProduct(sums, left, right, not start),)), Settle()]
+        product = TileProduct(sums, left, right, not start)
+        factors = _component(op.a)
+        if factors is None or not by_threads(factors, self.permissions):
+            lists.consumers += [Issue((product,)), Settle()]
+            return
+        if isinstance(left, str):
+            what = f"the left factor of a product of {factors} is computed: only shared memory has all of it"
+            raise NoTileProgram(what, op.span, "load it from memory that another kernel has written")
+        lists.consumers.append(Multiply(product))
 
     def _promoted(
         self, op: CooperativeMatrixMulAdd, sums: str, left: TileFactor | str, right: TileFactor, lists: _Lists

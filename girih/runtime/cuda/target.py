@@ -86,13 +86,13 @@ class CudaTarget:
 
     def product_by_work_group(self, factors: Number, sums: Number) -> Mapping[str, int] | None:
         """The definitions of a product's tile that a work-group holds; None where subgroups are faster."""
-        from girih.back.llvm.nvptx.tile.sizes import product_sizes
+        from girih.back.llvm.nvptx.tile_sizes import product_sizes
 
         return product_sizes(factors, sums) if self._architecture().wide_products else None
 
     def product_parts(self, factors: Number, sums: Number) -> Sequence[tuple[int, int]]:
         """Into how many parts along rows and columns that tile may be cut, where there are too few of it."""
-        from girih.back.llvm.nvptx.tile.sizes import PRODUCT_PARTS
+        from girih.back.llvm.nvptx.tile_sizes import PRODUCT_PARTS
 
         return PRODUCT_PARTS
 
@@ -105,7 +105,7 @@ class CudaTarget:
 
     def attention_by_work_group(self, type: Number, headdim: int) -> Mapping[str, int] | None:
         """The definitions of attention's tile that a work-group holds; None where subgroups are faster."""
-        from girih.back.llvm.nvptx.tile.sizes import attention_sizes
+        from girih.back.llvm.nvptx.tile_sizes import attention_sizes
 
         return attention_sizes(type, headdim) if self._architecture().wide_products else None
 

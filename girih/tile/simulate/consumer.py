@@ -19,6 +19,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Multiply,
     Offer,
     PassTurn,
     Reclaim,
@@ -127,6 +128,8 @@ class ConsumerRun(RoleRun):
                 self._give_back(ring, keep)
             case Issue(products):
                 self._issue(products)
+            case Multiply(product):
+                self._multiply_now(product)
             case Settle(pending):
                 yield from self._settle(pending)
             case TakeTurn():
@@ -197,9 +200,7 @@ class ConsumerRun(RoleRun):
         factors = [(product, self._factor(product.left), self._factor(product.right)) for product in products]
         group = RunningGroup(sums, lefts, slots)
         self.groups.append(group)
-        for name in sums - self.matrices.keys():
-            held = self.kernel.held(name)
-            self.matrices[name] = np.zeros(own_shape(held, self.consumers), numbers.dtype(held.component))
+        self._make_room(sums)
         where = self.where
 
         def end() -> None:
@@ -208,6 +209,19 @@ class ConsumerRun(RoleRun):
             group.ended = True
 
         self.cta.running.start(("products", self.consumer), Ending(f"products of {self.name}", where, end))
+
+    def _multiply_now(self, product: TileProduct) -> None:
+        """Execute a product that is there behind the step."""
+        self._ended(product.sums)
+        left, right = self._factor(product.left), self._factor(product.right)
+        self._make_room(frozenset((product.sums,)))
+        self._multiply(product, left, right)
+
+    def _make_room(self, sums: frozenset[str]) -> None:
+        """Let registers that were not written be zero."""
+        for name in sums - self.matrices.keys():
+            held = self.kernel.held(name)
+            self.matrices[name] = np.zeros(own_shape(held, self.consumers), numbers.dtype(held.component))
 
     def _slot(self, factor: TileFactor) -> tuple[str, int]:
         """The ring and the number of the slot that a factor is in, which the consumer has."""
@@ -377,7 +391,7 @@ class ConsumerRun(RoleRun):
     def _follow(self, elements: AccessedElements, what: str, *, store: bool) -> None:
         """Check an access of threads to memory against what the work-group stored there."""
         memory, size = elements.view.memory, elements.view.data.itemsize
-        lanes = threads_of(*elements.flat.shape)[elements.usable]
+        lanes = threads_of(self.kernel.fragment, *elements.flat.shape)[elements.usable]
         by = np.repeat(self.cta.stored.writer(self.work_group, self.consumer, lanes), size)
         self.cta.stored.check(memory, elements.bytes, self.work_group, by, what)
         if store:

@@ -19,6 +19,7 @@ from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix_regions import CooperativeMatrixApply
 from girih.tile.form import Registers, Spread
 from girih.tile.simulate.faults import ScheduleFault
+from girih.tile.threads.fragment import Dealt, Fragment
 
 
 def own_shape(held: Registers, consumers: int) -> tuple[int, int]:
@@ -89,7 +90,14 @@ def _same_bits(a: Array, b: Array) -> bool:
 THREADS = 128
 
 
-def threads_of(rows: int, columns: int) -> Array:
-    """The thread of a consumer that has each component of its rows (PTX ISA, matrix D of `wgmma`, .m64nNk16)."""
+def threads_of(fragment: Fragment, rows: int, columns: int) -> Array:
+    """The thread of a consumer that has each component of its rows."""
     row, column = np.arange(rows)[:, None], np.arange(columns)[None, :]
-    return row % 64 // 16 * 32 + row % 8 * 4 + column % 8 // 2
+    lane = _lanes(fragment.rows, row) * fragment.columns.lanes + _lanes(fragment.columns, column)
+    return np.asarray(row % 64 // 16 * 32 + lane)
+
+
+def _lanes(dealt: Dealt, numbers: Array) -> Array:
+    """The lane that has each row or column."""
+    within = numbers % dealt.period
+    return np.asarray(within // dealt.each if dealt.adjacent else within % dealt.lanes)

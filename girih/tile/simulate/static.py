@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from girih.ir.core import Value
-from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, I8, I32, CoopMatrix, Number
+from girih.ir.types import BF16, EIGHT_BIT_FLOATS, F16, F32, F64, I8, I32, CoopMatrix, Number
 from girih.ops.tile.coopmatrix import Reduce
 from girih.ops.tile.coopmatrix_regions import Combined, CooperativeMatrixCombine
 from girih.tile.budget import MOST_SHARED_BYTES, layout_of
@@ -22,6 +22,7 @@ from girih.tile.form import (
     GiveBack,
     Issue,
     MapRecipe,
+    Multiply,
     Offer,
     Reclaim,
     Repeat,
@@ -69,7 +70,10 @@ def check_form(kernel: TileKernel) -> None:
             raise ScheduleFault("form", "it names a part that the kernel has not", words.of(step)) from None
     _Assigned(words).steps(kernel.consumers.body, frozenset())
     peak = most_alive(
-        kernel.consumers.body, {held.name: held for held in kernel.registers}, kernel.consumers.warpgroups
+        kernel.consumers.body,
+        {held.name: held for held in kernel.registers},
+        kernel.consumers.warpgroups,
+        kernel.fragment,
     )
     most = min(kernel.consumers.registers, _MOST_OF_THREAD)
     if peak > most:
@@ -118,8 +122,9 @@ def _budgets(kernel: TileKernel) -> None:
         rows = 64 * kernel.consumers.warpgroups
         if held.spread in (Spread.TILE, Spread.ROWS) and held.rows % rows:
             raise ScheduleFault("form", f"{held.name} has {held.rows} rows, not a multiple of {rows}")
-        if held.spread is Spread.TILE and held.columns % 8:
-            raise ScheduleFault("form", f"{held.name} has {held.columns} columns, not a multiple of 8")
+        period = kernel.fragment.columns.period
+        if held.spread is Spread.TILE and held.columns % period:
+            raise ScheduleFault("form", f"{held.name} has {held.columns} columns, not a multiple of {period}")
 
 
 def _tile(tile: SharedTile) -> None:
@@ -145,6 +150,8 @@ def _step(kernel: TileKernel, step: TileStep) -> None:
         case Issue(products):
             for product in products:
                 _product(kernel, product)
+        case Multiply(product):
+            _multiplied(kernel, product)
         case Reclaim(staging):
             kernel.staging(staging)
         case Stage(staging, source):
@@ -233,6 +240,25 @@ def _product(kernel: TileKernel, product: TileProduct) -> None:
         raise ScheduleFault("form", f"no products of depth {depth} and {columns} columns: 32 bytes, and up to 256")
     if sums.component not in _SUMS.get(component, (F32,)):
         raise ScheduleFault("form", f"sums of {component} are not of {sums.component}")
+
+
+def _multiplied(kernel: TileKernel, product: TileProduct) -> None:
+    """Check a product that threads compute."""
+    sums = kernel.held(product.sums)
+    if isinstance(product.left, str):
+        raise ScheduleFault("form", f"{product.left} is in registers, of which a thread has its components only")
+    left, right = _factor(kernel, product.left), _factor(kernel, product.right)
+    (rows, depth), (deep, columns) = left[1], right[1]
+    _same("the depths of the factors", depth, deep)
+    _same("the shapes of sums and product", (sums.rows, sums.columns), (rows, columns))
+    _same("the spreads of sums and a tile", sums.spread, Spread.TILE)
+    _same("the types of the factors", left[0], right[0])
+    _same("the types of sums and factors", sums.component, left[0])
+    if left[0] not in (F32, F64, I32):
+        raise ScheduleFault("form", f"threads do not multiply {left[0]}")
+    for factor in (product.left, product.right):
+        tile = kernel.ring(factor.ring).tile(factor.tile)
+        _same(f"the bytes of a line of {tile.name}", tile.pitch, 128)
 
 
 _SUMS: dict[Number, tuple[Number, ...]] = {F16: (F16, F32), I8: (I32,)}

@@ -12,7 +12,7 @@ from girih.ir.core import Entry, Function, Op
 from girih.ops.tile.control import For
 from girih.ops.tile.coopmatrix import CooperativeMatrixMulAdd
 from girih.tile.budget import MOST_SHARED_BYTES
-from girih.tile.form import Choose, Compute, LoopAdvice, Repeat, Steps, Supply, TileKernel, walk
+from girih.tile.form import Choose, Compute, LoopAdvice, Multiply, Repeat, Steps, Supply, TileKernel, walk
 from girih.tile.products import depth_loop
 from girih.tile.program import NoTileProgram, has_matrices
 from girih.tile.program import walk as walk_ops
@@ -38,7 +38,8 @@ def chosen_tile_kernel(
         for stages in _stages_of_loops(function.walk()):
             remarks.note(words.hint_not_followed(f"stages={stages.value}", _ONE_BY_ONE, _NO_TILE_PROGRAM), stages.span)
         return None
-    remarks.note(words.tile_program(_described(kernel)), function.span)
+    products = not any(isinstance(step, Multiply) for step in walk(kernel.consumers.body))
+    remarks.note(words.tile_program(_described(kernel), products=products), function.span)
     for one in dict.fromkeys(kernel.slower):
         remarks.note(words.gathered_tile(one.reason, one.hint), one.span)
     for hint, taken, why in _not_followed(kernel):

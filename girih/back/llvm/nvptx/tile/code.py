@@ -24,7 +24,7 @@ from girih.ir.types import I8, GroupType
 from girih.lazy_dataclass import dataclass
 from girih.ops.tile.memory import Load
 from girih.tile.budget import SharedLayout
-from girih.tile.form import TileKernel
+from girih.tile.form import Multiply, TileKernel, walk
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,13 +51,18 @@ class TileCode(CudaCode):
         return self.kernel.consumers.warpgroups
 
     @property
+    def multiplies(self) -> bool:
+        """Whether threads of consumers read factors themselves, so that each warp gives slots back."""
+        return any(isinstance(step, Multiply) for step in walk(self.kernel.consumers.body))
+
+    @property
     def consumer(self) -> Val:
         """The number of the consumer, an i32."""
         return self.own.consumer
 
     def share(self, name: str) -> ThreadShare:
         """What a thread of a consumer has of the registers of a name."""
-        return ThreadShare(self.kernel.held(name), self.consumers)
+        return ThreadShare(self.kernel.held(name), self.consumers, self.kernel.fragment)
 
     def shared_address(self, offset: int) -> Val:
         """The address, an i32, of a byte of shared memory."""

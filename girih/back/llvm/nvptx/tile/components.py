@@ -130,9 +130,6 @@ _OPERATORS: dict[type[Reduce], str] = {
     CooperativeMatrixReduceMax: "max",
     CooperativeMatrixReduceMin: "min",
 }
-_QUAD = (1, 2)
-"""The distances of the threads that share a row."""
-
 Pair = Callable[[Parts, Parts], Parts]
 
 
@@ -194,6 +191,8 @@ def _row(code: TileCode, own: Sequence[Parts], pair: Pair) -> Parts:
         pairs = [pair(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
         values = [*pairs, *values[2 * len(pairs) :]]
     (held,) = values
-    for distance in _QUAD:
+    distance = 1
+    while distance < code.kernel.fragment.columns.lanes:
         held = pair(held, tuple(code.across(part, distance) for part in held))
+        distance *= 2
     return held

@@ -12,6 +12,7 @@ from girih.back.llvm.nvptx.tile import components, memory
 from girih.back.llvm.nvptx.tile.components import HeldMatrix, RegisterRule
 from girih.back.llvm.nvptx.tile.flow import sources_of
 from girih.back.llvm.nvptx.tile.matrices import DeferredRegisters
+from girih.back.llvm.nvptx.tile.multiply import ThreadProduct
 from girih.back.llvm.nvptx.tile.parts import SumsOfParts
 from girih.back.llvm.nvptx.tile.products import PlacedFactor, ProductCode
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, word
@@ -30,6 +31,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Multiply,
     Offer,
     PassTurn,
     Reclaim,
@@ -96,6 +98,10 @@ class Consumer(TileRole):
         thread = w.binary("and", w.convert("trunc", self.code.thread, "i32"), word(WARPGROUP - 1))
         return w.when(w.compare("eq", thread, word(0)))
 
+    def _by_one_of_warp(self) -> AbstractContextManager[None]:
+        """A context for what one thread of each warp does."""
+        return self.code.w.when(self.code.w.compare("eq", self.code.lane, word(0)))
+
     def steps(self, steps: Steps) -> None:
         """Write some steps; what is computed at the end of the body is computed part by part, as it is stored.
 
@@ -127,6 +133,8 @@ class Consumer(TileRole):
                 self._give_back(ring, keep)
             case Issue(products):
                 self._issue(products)
+            case Multiply(product):
+                self._multiply(product)
             case Settle(pending):
                 self._settle(pending)
             case Reclaim() | Stage() | Send():
@@ -164,7 +172,9 @@ class Consumer(TileRole):
             return
         slot = self.slot_before(name, held if held.literal is None else held.literal)
         barrier = self.barrier(self.code.places.empty[name], slot)
-        with self.by_one():
+        if self.code.multiplies:
+            self.ptx.meet_warp()
+        with self._by_one_of_warp() if self.code.multiplies else self.by_one():
             if more.literal is None:
                 with w.when(more):
                     self.ptx.arrive(barrier)
@@ -186,6 +196,12 @@ class Consumer(TileRole):
     def _product(self, product: TileProduct) -> ProductCode:
         left = self.registers[product.left] if isinstance(product.left, str) else self._factor(product.left, left=True)
         return ProductCode(self.code, product, left, self._factor(product.right, left=False))
+
+    def _multiply(self, product: TileProduct) -> None:
+        assert isinstance(product.left, TileFactor)
+        left, right = self._factor(product.left, left=True), self._factor(product.right, left=False)
+        before = self.registers[product.sums] if product.accumulate else None
+        self.registers[product.sums] = tuple(ThreadProduct(self.code, product, left, right).write(before))
 
     def _factor(self, factor: TileFactor, *, left: bool) -> PlacedFactor:
         w, ring = self.code.w, self.ring(factor.ring)

@@ -19,6 +19,7 @@ from girih.tile.form import (
     Fetch,
     GiveBack,
     Issue,
+    Multiply,
     Repeat,
     Send,
     Settle,
@@ -131,6 +132,8 @@ def _writes(step: TileStep) -> frozenset[str]:
             return frozenset(product.sums for product in products)
         case Unite(sums):
             return frozenset(sums)
+        case Multiply(product=product):
+            return frozenset((product.sums,))
         case _:
             return frozenset()
 

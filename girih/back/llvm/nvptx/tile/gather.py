@@ -78,8 +78,9 @@ class GatheredTile:
         """Fill the tile; behind it, others have not seen it yet."""
         w, source = self.code.w, self.source
         if isinstance(source, PlainSource):
-            if _has_words(self.tile):
-                w.either(source.aligned_whole, self._by_whole_pieces, self._by_words)
+            otherwise = self._by_words if _has_words(self.tile) else self._by_pieces
+            if self.tile.component.size > _WORD or _has_words(self.tile):
+                w.either(source.aligned_whole, self._by_whole_pieces, otherwise)
             else:
                 self._by_pieces()
             return
@@ -178,7 +179,7 @@ class GatheredTile:
         )
         return []
 
-    def _by_pieces(self) -> None:
+    def _by_pieces(self) -> list[Val]:
         """Fill the tile by pieces, each from its components, one piece after the other."""
         w = self.code.w
 
@@ -188,6 +189,7 @@ class GatheredTile:
             return [w.add(values[0], word(WARPGROUP))]
 
         w.repeat([self.thread], lambda values: w.compare("slt", values[0], word(self.pieces)), body)
+        return []
 
     def _store(self, pieces: Sequence[PieceOfLine], words: Sequence[Words]) -> None:
         for piece, held in zip(pieces, words, strict=True):

@@ -26,7 +26,7 @@ from girih.back.llvm.nvptx.machine.writer import NvptxWriter
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.consumer import Consumer
 from girih.back.llvm.nvptx.tile.flow import Known, at_begin
-from girih.back.llvm.nvptx.tile.matrices import ComponentsPlace
+from girih.back.llvm.nvptx.tile.matrices import ComponentsPlace, place_in_warp
 from girih.back.llvm.nvptx.tile.producer import Producer
 from girih.back.llvm.nvptx.tile.ptx import WARPGROUP, TilePtx, word
 from girih.back.llvm.nvptx.tile.role import RingPlace, TileRole
@@ -238,18 +238,19 @@ def _shares_out(kernel: TileKernel) -> bool:
 
 def _make_barriers(code: TileCode, ring: Ring) -> None:
     arrivals, warps = 1 + (WARPGROUP // WARP if ring.name in code.kernel.gathered_rings else 0), WARPGROUP // WARP
-    readers = warps if ring.name in code.kernel.block_rings else code.consumers
+    readers = code.consumers * (warps if code.multiplies else 1)
+    readers = warps if ring.name in code.kernel.block_rings else readers
     for number in range(ring.slots):
         code.ptx.init_barrier(code.shared_address(code.places.full[ring.name] + 8 * number), arrivals)
         code.ptx.init_barrier(code.shared_address(code.places.empty[ring.name] + 8 * number), readers)
 
 
 def _own(code: TileCode, consumer: Val, thread: Val) -> ComponentsPlace:
-    """Where a consumer's thread has its components (PTX ISA "Register Fragments for wgmma.mma_async.m64nNk16")."""
+    """Where a consumer's thread has its first component."""
     w = code.w
     warp = w.binary("and", w.binary("lshr", thread, word(5)), word(3))
-    row = w.add(w.mul(warp, word(16)), w.binary("lshr", code.lane, word(2)))
-    return ComponentsPlace(consumer, row, w.mul(w.binary("and", code.lane, word(3)), word(2)))
+    down, along = place_in_warp(code.kernel.fragment, w, code.lane)
+    return ComponentsPlace(consumer, w.add(w.mul(warp, word(16)), down), along)
 
 
 def _collective(function: Function) -> Sequence[Op]:

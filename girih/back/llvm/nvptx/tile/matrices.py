@@ -1,9 +1,8 @@
 """Matrices in the registers of consumers: which components a thread has, and in which registers.
 
-A thread of a consumer numbers its components: with `TILE` by block of 64 rows, 8 columns, row (the second one is 8
-further), and two neighbouring columns, which is the order of a product (PTX ISA "Register Fragments for
-wgmma.mma_async.m64nNk16", matrix D); with `ROWS` by block and row, with `COLUMNS` by 8 columns and neighbour. Numbers
-of less than 32 bits share registers with those that follow.
+A thread of a consumer numbers its components: with `TILE` by block of 64 rows, period of columns, row and column in
+these (`Fragment`), which is the order of a product of tensor cores (`PRODUCT_FRAGMENT`); with `ROWS` by block and
+row, with `COLUMNS` by period and column. Numbers of less than 32 bits share registers with those that follow.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from girih.back.llvm.nvptx.tile.factors import BLOCK
 from girih.ir.types import PARTS, Number
 from girih.lazy_dataclass import dataclass
 from girih.tile.form import Registers, Spread
+from girih.tile.threads.fragment import PRODUCT_FRAGMENT, Fragment
 
 Parts = tuple[Val, ...]
 """A component in the form in which numbers are computed: one value, or real and imaginary part."""
@@ -35,6 +35,7 @@ class ThreadShare:
 
     held: Registers
     consumers: int
+    fragment: Fragment = PRODUCT_FRAGMENT
 
     @property
     def component(self) -> Number:
@@ -50,20 +51,21 @@ class ThreadShare:
         return self.rows // BLOCK
 
     @property
-    def eights(self) -> int:
-        """The pieces of eight columns."""
-        return self.held.columns // 8
+    def periods(self) -> int:
+        """The pieces of columns of which a thread has the same ones."""
+        return self.held.columns // self.fragment.columns.period
 
     @property
     def count(self) -> int:
         """The number of components."""
+        rows, columns = self.fragment.rows.each * self.blocks, self.fragment.columns.each * self.periods
         match self.held.spread:
             case Spread.TILE:
-                return 4 * self.blocks * self.eights
+                return rows * columns
             case Spread.ROWS:
-                return 2 * self.blocks
+                return rows
             case Spread.COLUMNS:
-                return 2 * self.eights
+                return columns
             case _:
                 return 1
 
@@ -75,7 +77,7 @@ class ThreadShare:
             spread = Spread.ROWS if held.rows > 1 else Spread.COLUMNS if held.columns > 1 else Spread.ONE
         else:
             spread = Spread.TILE
-        return ThreadShare(replace(held, spread=spread), self.consumers)
+        return replace(self, held=replace(held, spread=spread))
 
     @property
     def packed(self) -> int:
@@ -109,22 +111,30 @@ class ThreadShare:
             return 0
         if self.held.spread is not Spread.TILE:
             raise ValueError(f"{other.held.name} has more numbers than {self.held.name}")
-        block, column, half, neighbour = self.place(number)
-        return 2 * block + half if spread is Spread.ROWS else 2 * column + neighbour
+        block, period, row, column = self.place(number)
+        rows, columns = self.fragment.rows.each, self.fragment.columns.each
+        return rows * block + row if spread is Spread.ROWS else columns * period + column
 
     def place(self, number: int) -> tuple[int, int, int, int]:
-        """The block of rows, the piece of eight columns, the row and the column in these of a component."""
+        """The block of rows, the period of columns, the row and the column of the thread's in these of a component."""
+        rows, columns = self.fragment.rows.each, self.fragment.columns.each
         match self.held.spread:
             case Spread.TILE:
-                rest, low = divmod(number, 4)
-                block, eight = divmod(rest, self.eights)
-                return block, eight, low // 2, low % 2
+                rest, column = divmod(number, columns)
+                rest, row = divmod(rest, rows)
+                return *divmod(rest, self.periods), row, column
             case Spread.ROWS:
-                return number // 2, 0, number % 2, 0
+                return number // rows, 0, number % rows, 0
             case Spread.COLUMNS:
-                return 0, number // 2, 0, number % 2
+                return 0, number // columns, 0, number % columns
             case _:
                 return 0, 0, 0, 0
+
+    def moved(self, number: int) -> tuple[int, int]:
+        """How many rows and columns a component is behind the first one of the thread."""
+        block, period, row, column = self.place(number)
+        rows, columns = self.fragment.rows, self.fragment.columns
+        return BLOCK * block + rows.step * row, columns.period * period + columns.step * column
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +147,20 @@ class ComponentsPlace:
 
     def place(self, w: Writer, share: ThreadShare, number: int) -> tuple[Val, Val]:
         """The row and the column of a component of a matrix of all consumers, both i32s; all have the only one."""
-        block, eight, half, neighbour = share.place(number)
+        down, along = share.moved(number)
         first = w.mul(self.consumer, integer(share.rows, "i32"))
-        row = w.add(w.add(first, self.row), integer(BLOCK * block + 8 * half, "i32"))
-        column = w.add(self.column, integer(8 * eight + neighbour, "i32"))
+        row = w.add(w.add(first, self.row), integer(down, "i32"))
+        column = w.add(self.column, integer(along, "i32"))
         none = integer(0, "i32")
         return row if share.held.rows > 1 else none, column if share.held.columns > 1 else none
+
+
+def place_in_warp(fragment: Fragment, w: Writer, lane: Val) -> tuple[Val, Val]:
+    """The first row and column of a lane, i32s, from those of its warp on."""
+    rows, columns = fragment.rows, fragment.columns
+    row = w.binary("lshr", lane, integer(columns.lanes.bit_length() - 1, "i32"))
+    column = w.binary("and", lane, integer(columns.lanes - 1, "i32"))
+    return w.mul(row, integer(rows.apart, "i32")), w.mul(column, integer(columns.apart, "i32"))
 
 
 def component(w: Writer, features: Features, share: ThreadShare, registers: Sequence[Val], number: int) -> Parts:

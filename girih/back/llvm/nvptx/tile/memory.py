@@ -18,7 +18,6 @@ from girih.back.llvm.numbers.rounding import from_memory, to_memory
 from girih.back.llvm.numbers.values import memory_type
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.components import HeldMatrix, RegisterRule
-from girih.back.llvm.nvptx.tile.factors import BLOCK
 from girih.back.llvm.nvptx.tile.matrices import Parts, ThreadShare, register_of
 from girih.ir.types import CoopMatrix
 from girih.ops.tile.coopmatrix import (
@@ -106,15 +105,10 @@ class _Window:
             places = zip(bounds.sizes, bounds.position, self.own, strict=True)
             self.ends = [(w.add(begin, place), w.sub(size, w.add(begin, place))) for size, begin, place in places]
 
-    def _moved(self, number: int) -> tuple[int, int]:
-        """How many rows and columns a component is behind the thread's first one."""
-        block, eight, half, neighbour = self.share.place(number)
-        return BLOCK * block + 8 * half, 8 * eight + neighbour
-
     def address(self, number: int) -> Val:
         """The address of a component."""
         w, found = self.code.w, self.begin
-        for distance, step in zip(self._moved(number), self.steps, strict=True):
+        for distance, step in zip(self.share.moved(number), self.steps, strict=True):
             found = w.at(found, _times(self.code, step, distance))
         return found
 
@@ -122,7 +116,7 @@ class _Window:
         """Whether a component is in its memory; None if that need not be asked."""
         w = self.code.w
         found: Val | None = None
-        for distance, (place, left) in zip(self._moved(number), self.ends, strict=False):
+        for distance, (place, left) in zip(self.share.moved(number), self.ends, strict=False):
             inside = w.both(w.compare("sgt", left, integer(distance)), w.compare("sge", place, integer(-distance)))
             found = w.both(found, inside)
         return found

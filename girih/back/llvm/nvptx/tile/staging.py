@@ -14,12 +14,15 @@ from girih.back.llvm.nvptx.machine.code import SHARED
 from girih.back.llvm.nvptx.tile.code import TileCode
 from girih.back.llvm.nvptx.tile.components import HeldMatrix
 from girih.back.llvm.nvptx.tile.factors import BLOCK
+from girih.back.llvm.nvptx.tile.matrices import place_in_warp
 from girih.back.llvm.nvptx.tile.ptx import word
 from girih.diagnostics import InternalError
 from girih.lazy_dataclass import dataclass
 from girih.tile.form import SharedTile
 
 _EIGHT = 8
+_PIECE = 16
+"""The bytes that a thread stores at once, and that the swizzle keeps together."""
 _HALF = 2
 """The bytes of numbers that `stmatrix` writes."""
 
@@ -106,31 +109,36 @@ class StagedPart:
         """Two neighbouring numbers of a thread."""
         share = self.held.share
         own = self.row // BLOCK + block, self.column // _EIGHT + eight
-        return self.held.registers[(own[0] * share.eights + own[1]) * 2 + half]
+        return self.held.registers[(own[0] * share.periods + own[1]) * 2 + half]
 
     def _by_components(self, block: int) -> None:
-        """Write 64 rows of numbers of other sizes, two neighbours at a time where a line is a row."""
-        code, share = self.code, self.held.share
-        row = code.w.add(code.w.mul(self.warp, word(2 * _EIGHT)), code.w.binary("lshr", self.lane, word(2)))
-        column = code.w.mul(code.w.binary("and", self.lane, word(3)), word(2))
-        for eight in range(self._columns // _EIGHT):
-            for half in range(2):
-                own = (self.row // BLOCK + block) * share.eights + self.column // _EIGHT + eight
-                pair = self._raw(2 * (2 * own + half))
-                rows = block * BLOCK + half * _EIGHT
-                if self.tile.by_rows:
-                    self._store(self._place(row, column, rows, eight * _EIGHT), pair)
-                    continue
-                for number, one in enumerate(pair):
-                    moved = code.w.add(column, word(number))
-                    self._store(self._place(row, moved, rows, eight * _EIGHT), [one])
-
-    def _raw(self, number: int) -> list[Val]:
-        """Two neighbouring components as they are in memory."""
-        share = self.held.share
+        """Write 64 rows of numbers of other sizes, neighbours of a line at a time where a thread has several."""
+        w, share = self.code.w, self.held.share
         if share.packed != 1 or share.parts != 1:
             raise InternalError(f"no staging has numbers of {share.component}")
-        return list(self.held.registers[number : number + 2])
+        rows, columns = share.fragment.rows, share.fragment.columns
+        down, along = place_in_warp(share.fragment, w, self.lane)
+        down = w.add(w.mul(self.warp, word(2 * _EIGHT)), down)
+        if self.code.multiplies:
+            # Hidden from LLVM, which would find places in front of all loops, and keep them in registers.
+            down, along = self.code.ptx.here(down), self.code.ptx.here(along)
+        (outer, inner), by_rows = (rows, columns), self.tile.by_rows
+        if not by_rows:
+            outer, inner = columns, rows
+        together = inner.each if inner.adjacent else 1
+        together = min(together, _PIECE // share.component.size)
+        for period in range(self._columns // columns.period):
+            first = (self.row // BLOCK + block) * share.periods + self.column // columns.period + period
+            for line in range(outer.each):
+                for neighbour in range(0, inner.each, together):
+                    row, column = (line, neighbour) if by_rows else (neighbour, line)
+                    number = (first * rows.each + row) * columns.each + column
+                    apart = 1 if by_rows else columns.each
+                    here, fixed = rows.step * row, block * BLOCK
+                    here, fixed = (0, fixed + here) if rows.step % _EIGHT == 0 else (here, fixed)
+                    own = w.add(down, word(here)), w.add(along, word(columns.step * column))
+                    place = self._place(*own, fixed, period * columns.period)
+                    self._store(place, [self.held.registers[number + apart * k] for k in range(together)])
 
     def _store(self, place: Val, values: Sequence[Val]) -> None:
         w = self.code.w

@@ -1,0 +1,1 @@
+"""How matrices are spread over threads."""
