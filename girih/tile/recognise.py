@@ -202,7 +202,7 @@ def _shares(
                 return producers, mine, theirs
     if sources and consumers in SHARES:
         mine, theirs = GATHERING_SHARES[consumers]
-        return 1, *((mine, theirs) if needed <= min(theirs, 255) else BUSY_SHARES[consumers])
+        return 1, *((mine, theirs) if needed <= min(theirs, 255) and not alone else BUSY_SHARES[consumers])
     if consumers in SHARES:
         checks = any(isinstance(step, Verify) for step in walk(producer))
         ways = (TIGHT_SHARES,) if alone else ()
