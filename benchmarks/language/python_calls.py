@@ -20,6 +20,7 @@ import numpy as np
 
 import girih
 import girih.language as gl
+from girih.bench.machine import environment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TURNS, CALLS = 60, 2000
@@ -128,7 +129,7 @@ def main() -> None:
         for name, value in rows.items():
             print(f"  {name:30} {value:8.2f}")
     if save:
-        save.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        save.write_text(json.dumps({"environment": environment(1), **figures}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
