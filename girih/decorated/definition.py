@@ -229,6 +229,9 @@ class TunedConstant(Enum):
 
     TUNED = "chosen by the arguments"
 
+    def __repr__(self) -> str:
+        return f"<{self.value}>"
+
 
 TUNED = TunedConstant.TUNED
 """The default of a constant that a file of `girih.tune` may set; the arguments of a launch decide."""

@@ -342,7 +342,9 @@ def test_forms_of_variants() -> None:
 
 
 def test_kernels_say_what_they_are() -> None:
-    assert subtract.signature == ("subtract(X: gl.Matrix[E], Y: gl.Matrix[E], Z: gl.Matrix[E], times: gl.constant)")
+    assert subtract.signature == "subtract(X: gl.Matrix[E], Y: gl.Matrix[E], Z: gl.Matrix[E], times: gl.constant = 1)"
+    typed = subtract.define(times=gl.f32)
+    assert typed.signature.endswith("times: gl.constant = gl.f32)")
     assert repr(axpby[3]) == f"<girih kernel {axpby.signature} on 3 x 1 x 1 work-groups>"
     assert subtract.name == "subtract"
     assert subtract.__doc__ == "Z = times (X - Y)."

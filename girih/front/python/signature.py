@@ -206,8 +206,16 @@ _RANKS = {0: "Scalar", 1: "Vector", 2: "Matrix"}
 
 
 def shown(parameter: Declared) -> str:
-    """A parameter with its annotation, as the function has it: `X: gl.Matrix[gl.f32]`."""
-    return f"{parameter.name}: {annotation(parameter)}"
+    """A parameter as the function has it: `X: gl.Matrix[gl.f32]`, `block: gl.constant = 256`."""
+    default = "" if parameter.default is inspect.Parameter.empty else f" = {_value(parameter.default)}"
+    return f"{parameter.name}: {annotation(parameter)}{default}"
+
+
+def _value(default: object) -> str:
+    """A default as it is written in Python; an element type by its name."""
+    return (
+        f"gl.{default.__name__}" if isinstance(default, type) and default in words.SCALARS.values() else repr(default)
+    )
 
 
 def annotation(parameter: Declared) -> str:
