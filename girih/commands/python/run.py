@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from girih.commands.parts.arrays import ArrayInputError
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, refuse_run, request_against
+from girih.commands.parts.run_request import RunRequest, keeping_lines, launch_options_of, request_against
 from girih.commands.parts.save import checked_saves, save_all
 from girih.commands.parts.summary import LaunchSummary, arrays_of
 from girih.commands.parts.targets import target_of
 from girih.commands.python.arguments import PythonArguments
 from girih.commands.python.files import kernel_of
 from girih.commands.shader.against import (
-    FoundByOtherTarget,
     TargetComparison,
     compared_arrays,
-    finding_verdict,
+    exit_status,
     found_by_other,
 )
-from girih.diagnostics import CompileError, KernelError, LaunchError, plural
+from girih.diagnostics import plural
 from girih.front.python.signature import shown
 
 if TYPE_CHECKING:
@@ -32,17 +30,7 @@ if TYPE_CHECKING:
 
 def run_python(request: RunRequest) -> int:
     """Run a kernel and print a summary; 1 if the kernel or an argument is wrong, or if the run has findings."""
-    try:
-        return _run(request)
-    except (CompileError, LaunchError) as error:
-        return refuse_run(request, error.diagnostics, [])
-    except FoundByOtherTarget as other:
-        return refuse_run(request, [], other.findings, verdict=other.verdict)
-    except KernelError as error:
-        verdict = finding_verdict("the kernel", request.target, request.against) if request.against else None
-        return refuse_run(request, [], error.findings, verdict=verdict)
-    except ArrayInputError as error:
-        return refuse_run(request, [], [], str(error))
+    return exit_status(_run, request, "the kernel")
 
 
 def _run(request: RunRequest) -> int:

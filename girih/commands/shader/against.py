@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from girih.commands.parts.run_request import RunRequest
+from girih.commands.parts.arrays import ArrayInputError
+from girih.commands.parts.run_request import RunRequest, refuse_run
 from girih.commands.shader.expect import BufferComparison, compared
-from girih.diagnostics import Finding, KernelError, plural
+from girih.diagnostics import CompileError, Finding, KernelError, LaunchError, plural
 from girih.lazy_dataclass import dataclass
 from girih.runtime.targets import CHECKING
 
@@ -128,3 +129,21 @@ def _real(array: Array) -> Array:
     if array.dtype.kind != "c":
         return array
     return np.ascontiguousarray(array).view(f"f{array.dtype.itemsize // 2}")
+
+
+def exit_status(run: Callable[[RunRequest], int], request: RunRequest, what: str) -> int:
+    """What a run returns; 1 if something is wrong with the program or an argument, or was found, which is printed.
+
+    `what` is what runs, in words, such as "the kernel".
+    """
+    try:
+        return run(request)
+    except (CompileError, LaunchError) as error:
+        return refuse_run(request, error.diagnostics, [])
+    except FoundByOtherTarget as other:
+        return refuse_run(request, [], other.findings, verdict=other.verdict)
+    except KernelError as error:
+        verdict = finding_verdict(what, request.target, request.against) if request.against else None
+        return refuse_run(request, [], error.findings, verdict=verdict)
+    except ArrayInputError as error:
+        return refuse_run(request, [], [], str(error))

@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from girih.commands.parts.arrays import ArrayInputError
 from girih.commands.parts.calls import unknown
 from girih.commands.parts.progress import Bar
 from girih.commands.parts.report import print_items, print_json
-from girih.commands.parts.run_request import RunRequest, launch_options_of, refuse_run, request_against
+from girih.commands.parts.run_request import RunRequest, launch_options_of, request_against
 from girih.commands.parts.save import Save, check_paths, save_all
 from girih.commands.parts.summary import arrays_of
 from girih.commands.parts.targets import target_of
 from girih.commands.shader.against import (
-    FoundByOtherTarget,
     TargetComparison,
     compared_arrays,
-    finding_verdict,
+    exit_status,
     found_by_other,
 )
 from girih.commands.shader.buffers import BufferMaker, BufferText, array_in, buffer_texts, push_constants, resource_of
 from girih.commands.shader.expect import BufferComparison, compared
 from girih.commands.spirv.definitions import values_of
 from girih.commands.spirv.files import module_of
-from girih.diagnostics import CompileError, Diagnostic, KernelError, LaunchError
+from girih.diagnostics import Diagnostic
 from girih.runtime.spirv.report import place_of
 from girih.runtime.targets import CHECKING
 
@@ -42,17 +40,7 @@ def run_shader(request: RunRequest) -> int:
 
     1 if the module or an argument is wrong, if the run has findings, or if a buffer is not what is expected.
     """
-    try:
-        return _run(request)
-    except (CompileError, LaunchError) as error:
-        return refuse_run(request, error.diagnostics, [])
-    except FoundByOtherTarget as other:
-        return refuse_run(request, [], other.findings, verdict=other.verdict)
-    except KernelError as error:
-        verdict = finding_verdict("the shader", request.target, request.against) if request.against else None
-        return refuse_run(request, [], error.findings, verdict=verdict)
-    except ArrayInputError as error:
-        return refuse_run(request, [], [], str(error))
+    return exit_status(_run, request, "the shader")
 
 
 def _run(request: RunRequest) -> int:
