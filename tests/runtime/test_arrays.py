@@ -142,6 +142,7 @@ def test_the_table_of_codes_is_complete() -> None:
         "bind.arguments",
         "bind.grid",
         "bind.grid_division",
+        "bind.no_grid",  # of kernels in Python: tests/decorated/test_call_errors.py
         "bind.subgroup_size",
         "bind.memory",
         "bind.overlap",
