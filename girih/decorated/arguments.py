@@ -61,6 +61,5 @@ def _problems(
     for name in open:
         parameter = parameters[numbers[name]]
         if parameter.default is Parameter.empty:
-            yield Diagnostic(
-                "bind.arguments", f"there is no argument for {shown(parameter)}", parameter.span, hint=hint
-            )
+            message = f"there is no argument for {shown(parameter)}"
+            yield Diagnostic("bind.arguments", message, parameter.span, hint=instead.get(name, hint))

@@ -78,7 +78,8 @@ def kernel(
     `TypeError` for wrong options and files, and `OSError` for a file that cannot be read.
     """
     if grid is not None and not callable(grid):
-        raise TypeError(f"grid is a lambda of parameters, such as lambda X: (X.shape[0],); got {grid!r}")
+        function = "grid is a function of parameters, such as lambda X: X.shape[0]; numbers stand in brackets"
+        raise TypeError(f"{function}: kernel[4](X); got {grid!r}")
     machines = tuple((name, tuple(_hints(name, given).items())) for name, given in hints.items())
     _refuse_wrong_attributes(subgroup_size, work_group_size, allow)
     if checks not in (None, *CHECKS):

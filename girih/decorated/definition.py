@@ -90,7 +90,8 @@ class DecoratedFunction:
     def _in_order(
         self, parameters: Sequence[Declared], arguments: Sequence[object], named: Mapping[str, object]
     ) -> tuple[object, ...]:
-        instead = {name: where for name in named if (where := given_elsewhere(name)) is not None}
+        made = {name: f"{name} = {self.name}.out(...) makes it from the other arguments" for name in self.results}
+        instead = made | {name: where for name in named if (where := given_elsewhere(name)) is not None}
         head, signature = self.source.span, self.signature
         return in_order(parameters, arguments, named, head=head, signature=signature, instead=instead)
 

@@ -7,6 +7,9 @@ elsewhere they raise `OutsideKernelError`.
 words of these names are `gl.max` and so on.
 """
 
+import sys
+from typing import TYPE_CHECKING
+
 from girih.language.arith import bitcast, cast, conj, div, full, imag, maximum, minimum, real, rem, where, zeros
 from girih.language.builtin import (
     group_id,
@@ -112,6 +115,18 @@ from girih.language.types import (
     index,
 )
 from girih.language.words import OutsideKernelError
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Raise `AttributeError` for a name that there is not, with what to write where that is known."""
+        from girih.language.foreign import INSTEAD
+
+        write = f"; write {INSTEAD[name]}" if name in INSTEAD else ""
+        # Python looks for similar names itself in a module that is given.
+        module = None if write else sys.modules[__name__]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{write}", name=name, obj=module)
+
 
 NAMED_AS_BUILTINS = ("max", "min", "pow", "print", "range", "sum")
 """The words that have names of Python's own functions, which a star leaves as they are."""

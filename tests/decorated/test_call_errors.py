@@ -228,7 +228,7 @@ def test_wrong_definitions_are_told_without_the_frames_that_found_them() -> None
     with pytest.raises(girih.CompileError, match="says no type") as caught:
         girih.kernel(grid=lambda X: X.shape[0])(untyped)
     assert len(caught.traceback) <= 2
-    with pytest.raises(TypeError, match="grid is a lambda of parameters"):
+    with pytest.raises(TypeError, match=r"grid is a function of parameters.*kernel\[4\]\(X\)"):
         girih.kernel(grid=3)  # type: ignore[call-overload]
 
 
@@ -264,3 +264,22 @@ def test_a_kernel_that_asks_for_its_work_group_has_a_grid() -> None:
     assert by_groups.grid_for(X) == (1, 1, 1)
     counted(X, 1)  # What is not translated asks for nothing.
     girih.kernel(grid=lambda X: X.shape[0] // 2)(by_groups.function)(X)
+
+
+@girih.kernel(grid=lambda X: X.shape[0], out={"Y": "X"})
+def doubled(X: gl.Vector[gl.f32], Y: gl.Vector[gl.f32]) -> None:
+    Y[gl.group_id(0)] = X[gl.group_id(0)] + X[gl.group_id(0)]
+
+
+def test_a_result_that_is_not_given_can_be_made() -> None:
+    with pytest.raises(girih.LaunchError) as caught:
+        doubled(np.ones(3, np.float32))
+    (found,) = caught.value.diagnostics
+    assert found.code == "bind.arguments"
+    assert found.hint == "Y = doubled.out(...) makes it from the other arguments"
+
+
+def test_names_that_are_no_words_say_what_to_write() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'bool'; write gl\.bool_"):
+        gl.bool  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(gl, "unheard_of")

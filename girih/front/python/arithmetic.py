@@ -114,7 +114,7 @@ class Arithmetic(Conversions):
         if kind in (ast.FloorDiv, ast.Mod):
             if not integer:
                 self.fail("operator", f"`//` and `%` are for integers, found {described(a)}", span,
-                          "divide with `/`, or take the remainder with gl.rem")  # fmt: skip
+                          "divide with `/`; gl.rem(a, b) has the sign of a, Python's `%` that of b")  # fmt: skip
             return self._floored(kind, first, second, (natural, self._natural(b)), spans, span)
         if kind is ast.Pow:
             return self._power(first, second, b, integer, span)
@@ -476,12 +476,14 @@ class Arithmetic(Conversions):
             return folded
         for operand, at in zip((a, b), spans, strict=True):
             if isinstance(operand, Memory | Part | MatrixProduct | Many) or self._is_matrix(operand):
+                each = "numbers: X.shape[0] == Y.shape[0]" if isinstance(operand, Many) else "elements: X[i]"
+                inside = "" if isinstance(operand, Many) else ", or inside gl.apply"
                 self.fail("operator", f"`{SYMBOLS[kind]}` compares numbers, found {described(operand)}", at,
-                          "compare elements: X[i], or inside gl.apply")  # fmt: skip
+                          f"compare {each}{inside}")  # fmt: skip
         first, second = self.same(a, b, spans, f"`{SYMBOLS[kind]}`")
         if isinstance(first.type, Boolean):
             self.fail("operator", f"`{SYMBOLS[kind]}` compares numbers, found bool", span,
-                      "write the bool itself, or `not` of it, or `^` of both")  # fmt: skip
+                      "`a != b` is `a ^ b`, and `a == b` is `not (a ^ b)`")  # fmt: skip
         (result,) = self.add(_COMPARISONS[kind], BOOL, span=span, uses={"a": (spans[0],), "b": (spans[1],)},
                              a=first, b=second)  # fmt: skip
         return Runtime(result)

@@ -453,7 +453,9 @@ def _axes_hint(rank: int, kept: int) -> str:
     """What to write in place of a view that is no matrix, by its axes and those of its memory."""
     if kept == 1 and rank > 1:
         return "keep a second axis: X[i:i + 1, :]"
-    return "a vector is computed with by its elements: v[i]" if kept == 1 else "index an element"
+    if kept == 1:
+        return "gl.expand(v, 0, (1, n)) is a row of n, which has two axes; or index an element: v[i]"
+    return "index an element"
 
 
 def known_hint(operand: Operand) -> str | None:

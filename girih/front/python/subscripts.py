@@ -64,10 +64,11 @@ class Subscripts(Expressions):
             try:
                 value = getattr(owner, name)
             except AttributeError:
-                close = nearest(name, dir(owner))
+                own = owner is girih.language
+                close = nearest(name, dir(owner), cutoff=0.8 if own else 0.6)
                 whose = owner.__name__ if inspect.ismodule(owner) or isinstance(owner, type) else str(owner)
                 hint = f"did you mean `{close}`?" if close else None
-                if owner is girih.language:
+                if own:
                     other = name if name in INSTEAD else None if hint else nearest(name, INSTEAD, cutoff=0.75)
                     hint = f"write {INSTEAD[other]}" if other else hint or "dir(gl) lists its names"
                 self.fail("name", f"{whose} has no `{name}`", span, hint)
@@ -205,7 +206,8 @@ class Subscripts(Expressions):
         """What stands in brackets behind memory, or behind a slice of it. Raises `PythonFault`."""
         span = self.span(node)
         if not isinstance(owner, Memory | Part):
-            self.fail("index", f"{described(owner)} has no elements that can be picked out", span,
+            why = "is no memory" if isinstance(owner, Many) else "has no elements that can be picked out"
+            self.fail("index", f"{described(owner)} {why}", span,
                       self._no_elements_hint(owner, node.value))  # fmt: skip
         base = self.part(owner, span)
         kept = [axis for axis, dropped in enumerate(base.dropped) if not dropped]
@@ -227,7 +229,9 @@ class Subscripts(Expressions):
 
     def _no_elements_hint(self, owner: Operand, node: ast.expr) -> str | None:
         if isinstance(owner, Runtime) and isinstance(owner.type, CoopMatrix):
-            return "a matrix is held by many work-items: use gl.apply"
+            return "a matrix is held by many work-items: use gl.apply, or memory, gl.local(shape, dtype)"
+        if isinstance(owner, Many):
+            return "a tuple stays as it is, and is picked from by constants; memory is gl.local(shape, dtype)"
         if isinstance(owner, Runtime):
             return f"`{ast.unparse(node)}` is one number: an array has an annotation such as gl.Vector[gl.f32]"
         return None

@@ -84,6 +84,14 @@ def problems(body: str) -> list[Diagnostic]:
 
 
 CALLS = [
+    ("t = gl.sort(X)", "name", "gl.sort", "comparisons with gl.minimum and gl.maximum"),
+    ("t = gl.argmax(X)", "name", "gl.argmax", "gl.subgroup_reduce_max(x), and gl.subgroup_reduce_min of the indices"),
+    ("t = gl.atomic_cas(Y, 0, x)", "name", "gl.atomic_cas", "there are no other atomics"),
+    ("t = gl.inf", "name", "gl.inf", 'float("inf")'),
+    ("t = gl.floor(x)", "name", "gl.floor", "gl.where(gl.f32(i) > x, i - 1, i)"),
+    ("t = gl.u8(1)", "name", "gl.u8", "gl.i8, and pass X.view(np.int8)"),
+    ("t = gl.sinn(x)", "name", "gl.sinn", "did you mean `sin`?"),
+    ("t = gl.unheard_of(x)", "name", "gl.unheard_of", "dir(gl) lists its names"),
     ("F.softmax(X)", "call", "F.softmax", "gl.exp(row - gl.max(row, axis=1))"),
     ("F.topk(X, 2)", "call", "F.topk", "call it on arrays before or behind the kernel"),
     ("Y[0] = np.exp(x)", "call", "np.exp", "write gl.exp(...)"),
@@ -100,7 +108,7 @@ CALLS = [
     ("Y[0] = table[0, 0]", "capture", "table", "make it a parameter: table: gl.Matrix[...]"),
     ("Y[0] = partial(x)", "call", "partial", "lambda x: f(2, x)"),
     ("Y[0] = cached(x)", "call", "cached", "call a function without one"),
-    ("Y[0] = random.random()", "call", "random.random", "do it outside of the kernel"),
+    ("Y[0] = random.random()", "call", "random.random", "an array of random numbers, as a parameter"),
     ("Y[0] = statistics.mean((x, x))", "call", "statistics.mean", "do it outside of the kernel"),
     ("Y[0] = reduce(add, (x, x))", "call", "reduce", "gl.combine"),
     ("Y[0] = size(x)", "call", "size", "leave the parentheses out"),
@@ -134,6 +142,10 @@ CALLS = [
     ("t = gl.threadIdx", "name", "gl.threadIdx", "gl.subgroup_local_id()"),
 ]  # fmt: skip
 NUMBERS = [
+    ("t = x % 3.0", "operator", "x % 3.0", "gl.rem(a, b) has the sign of a"),
+    ("t = (x > 0.0) == (x > 1.0)", "operator", "(x > 0.0) == (x > 1.0)", "`a == b` is `not (a ^ b)`"),
+    ("if X.shape == Y.shape:\n    pass", "operator", "X.shape", "compare numbers: X.shape[0] == Y.shape[0]"),
+    ("t = (x, x)\nt[0] = x", "index", "t[0]", "a tuple stays as it is"),
     ("t = n * 1.5", "types", "n * 1.5", "convert the integer: gl.f32(n)"),
     ("t = 2.0 + n", "types", "2.0 + n", "gl.f32(n), or write 2"),
     ("t = 1.5 if x > 0 else 2.0\nt = n * t", "types", "n * t", "gl.f32(n)"),
@@ -209,7 +221,7 @@ ARRAYS = [
     ("t = Y.reshape(4, 4)", "call", "Y.reshape", "gl.expand"),
     ("t = Y + 1.0", "view", "Y", "for i in gl.foreach(X.shape[0])"),
     ("t = X * 2.0", "view", "X", "for i, j in gl.foreach(*X.shape)"),
-    ("with gl.parallel():\n    t = Y[0:4] * 2.0", "view", "Y[0:4]", "by its elements: v[i]"),
+    ("with gl.parallel():\n    t = Y[0:4] * 2.0", "view", "Y[0:4]", "gl.expand(v, 0, (1, n)) is a row of n"),
     ("with gl.parallel():\n    t = X[0, 0:4] * 2.0", "view", "X[0, 0:4]", "keep a second axis"),
     ("with gl.parallel():\n    t = X[0:4, 0:4] + X[0:8, 0:8]", "types", "X[0:4, 0:4] + X[0:8, 0:8]", "sizes are equal"),
     ("assert x > 0", "constant", "x > 0", "at run time write `if`"),
