@@ -84,3 +84,26 @@ def test_cross_entropy_by_work_items(target: str) -> None:
     columns, short = np.ascontiguousarray(logits[1].T), np.zeros(70, np.float32)
     array_kernel("cross_entropy", "cross_entropy_short", target, lanes=16)(columns, targets[1], short)
     near(short, wanted[1])
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("type_", ["f32", "f16"])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_attention_of_few_queries(parts: int, type_: str, target: str) -> None:
+    q, k, v = drawn(type_, 4, 3, 24), drawn(type_, 2, 50, 24, seed=1), drawn(type_, 2, 50, 24, seed=2)
+    k[0, :20, 0], q[0, :, 0] = -np.inf, 1  # The first part has no weight, and neither has the first tile.
+    with np.errstate(invalid="ignore"):
+        wanted = references.attention(q[:1], k[:1], v[:1], causal=False, scale=0.25)
+        more = references.attention(q[2:], k[1:], v[1:], causal=False, scale=0.25)
+    options = {"headdim": 24, "type": type_}
+    few = array_kernel("attention_few", "attention_few", target, queries=2, keys=16,
+                       result="f32" if parts > 1 else type_, **options)  # fmt: skip
+    made, sums = np.zeros((4, parts, 3, 24), np.float32 if parts > 1 else q.dtype), np.zeros((4, parts, 3), np.float32)
+    few(0.25, q, k, v, sums, girih.uninitialized(made))
+    result: Any = made[:, 0]
+    if parts > 1:
+        result = np.zeros((4, 3, 24), q.dtype)
+        join = array_kernel("attention_few", "attention_join", target, **options)
+        join(sums, made, girih.uninitialized(result))
+    near(result[:1], wanted, type_)
+    near(result[2:], more, type_)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from girih import functions
+from girih.functions import attending
 from tests.functions import references
 from tests.functions.references import TARGETS, drawn, near
 
@@ -22,6 +23,25 @@ def test_attention(sizes: tuple[int, int], causal: bool, target: str) -> None:
     out = np.zeros((2, 4, sizes[0] + 3, 24), np.float32)[:, :, : sizes[0]]
     assert functions.attention(q, k, v, causal=causal, out=out, target=target) is out
     near(out, wanted)
+
+
+@pytest.mark.parametrize("queries", [1, 5, 9, 16])
+def test_attention_of_few_queries(queries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for heads, threads in [(2, 1), (6, 1), (2, 9)]:
+        monkeypatch.setattr(attending, "sharing_groups", lambda target, threads=threads: threads)
+        monkeypatch.setattr(attending, "PART", 64)
+        q, k, v = (
+            drawn("f32", heads, queries, 11 + threads),
+            *(drawn("f32", 2, 37, 11 + threads, seed=s) for s in (1, 2)),
+        )
+        wanted = references.attention(q, k, v, causal=False, scale=0.3)
+        near(functions.attention(q, k, v, scale=0.3), wanted)
+        out = np.zeros((heads, queries + 1, 11 + threads), np.float32)[:, :queries]
+        assert functions.attention(q, k, v, scale=0.3, out=out) is out
+        near(out, wanted)
+        cache = np.full((2, 50, 11 + threads), np.nan, np.float32)
+        cache[:, :37] = k
+        near(functions.attention(q, cache[:, :37], v, scale=0.3, out=q), wanted)
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
