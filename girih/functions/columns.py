@@ -22,8 +22,10 @@ EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 """The distance of 1 and the next number."""
 TURNED = 256
 """The elements along an axis from which arrays of a device are turned before, where columns lie side by side."""
-SHORT = 64
+SHORT = {"softmax": 64, "scan": 64, "layernorm": 48, "rms_norm": 48, "top_k": 32}
 """The elements up to which a column is one value for each work-item of a CPU."""
+SHORT_COLUMNS = 64
+"""The columns of a work-group then."""
 SHORT_CLASSES = 32
 """The classes up to which a work-item of a CPU takes a column alone."""
 REDUCTION = Option("reduction", words=("none", "mean", "sum"))
@@ -197,6 +199,23 @@ def column_text(problem: FunctionCall, name: str, taken: AxisOfOperand, **option
     return settled(found, problem.library)
 
 
+def short_text(problem: FunctionCall, name: str, taken: AxisOfOperand) -> Any:
+    """The kernel of a text for columns of a few elements, `NAME_short`, on a CPU; None for others."""
+    if taken.is_across:
+        return None
+    sums = accumulator(taken.operand.element)
+    return short_kernel(problem, name, taken.operand, taken.view.shape[-1], accumulator=sums)
+
+
+def short_kernel(problem: FunctionCall, name: str, x: Operand, length: int, **options: Any) -> Any:
+    """The same, for columns of some elements."""
+    if length > SHORT[name] or not is_cpu(problem.target):
+        return None
+    found = array_kernel(name, f"{name}_short", problem.target, type=x.element, lanes=lanes(problem.target, length),
+                         columns=SHORT_COLUMNS, **options)  # fmt: skip
+    return settled(found, problem.library)
+
+
 def side_by_side(target: str | None, view: AxisView) -> dict[str, int]:
     """The definitions of kernels for columns side by side: how many a work-group takes, and its work-items.
 
@@ -213,20 +232,10 @@ def _build_softmax(problem: FunctionCall) -> CallPlan:
     problem.check_element(x, FLOATING)
 
     def compute(taken: AxisOfOperand) -> Columns:
-        kernel = _short_softmax(problem, taken) or column_text(problem, "softmax", taken)
+        kernel = short_text(problem, "softmax", taken) or column_text(problem, "softmax", taken)
         return lambda arrays, a, b: kernel(a, b)
 
     return plan_along(problem, problem.axis(axis, x), compute)
-
-
-def _short_softmax(problem: FunctionCall, taken: AxisOfOperand) -> Any:
-    """The kernel for columns of a few elements on a CPU; None for others."""
-    element, length = taken.operand.element, taken.view.shape[-1]
-    if taken.is_across or length > SHORT or not is_cpu(problem.target):
-        return None
-    found = array_kernel("softmax", "softmax_short", problem.target, type=element, accumulator=accumulator(element),
-                         lanes=lanes(problem.target, length), columns=SHORT)  # fmt: skip
-    return settled(found, problem.library)
 
 
 def _vector(problem: FunctionCall, index: int, length: int, value: float) -> Callable[[Sequence[Any]], Any]:
@@ -275,7 +284,7 @@ def _build_layernorm(problem: FunctionCall) -> CallPlan:
     beta = _vector(problem, 2, x.shape[own], 0.0)
 
     def compute(taken: AxisOfOperand) -> Columns:
-        kernel = column_text(problem, "layernorm", taken)
+        kernel = short_text(problem, "layernorm", taken) or column_text(problem, "layernorm", taken)
         return lambda arrays, a, b: kernel(a, gamma(arrays), beta(arrays), epsilon, b)
 
     return plan_along(problem, own, compute)
@@ -290,7 +299,7 @@ def _build_rms_norm(problem: FunctionCall) -> CallPlan:
     gamma = _vector(problem, 1, x.shape[own], 1.0)
 
     def compute(taken: AxisOfOperand) -> Columns:
-        kernel = column_text(problem, "rms_norm", taken)
+        kernel = short_text(problem, "rms_norm", taken) or column_text(problem, "rms_norm", taken)
         return lambda arrays, a, b: kernel(a, gamma(arrays), epsilon, b)
 
     return plan_along(problem, own, compute)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from girih import kernels
-from girih.functions.columns import AxisOfOperand, Columns, plan_along, side_by_side
+from girih.functions.columns import AxisOfOperand, Columns, plan_along, short_kernel, side_by_side
 from girih.functions.layouts import AxisView, elements, is_packed, split
 from girih.functions.options import AXIS, Option
 from girih.functions.plans import ArrayFunction, CallPlan, FunctionCall, NewArray
@@ -59,6 +59,9 @@ def _build_scan(problem: FunctionCall) -> CallPlan:
     def compute(taken: AxisOfOperand) -> Columns:
         if taken.view.shape[0] == 1 and taken.view.shape[-1] >= LONG and sums == element and not is_cpu(problem.target):
             return _long(problem, taken)
+        short = None if taken.is_across else short_kernel(problem, "scan", x, taken.view.shape[-1], accumulator=sums)
+        if short is not None:
+            return lambda arrays, a, b: short(a, b)
         options: dict[str, Any] = {"type": element, "accumulator": sums}
         if taken.is_across:
             options |= side_by_side(problem.target, taken.view)
@@ -108,7 +111,9 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
         return CallPlan(made, lambda arrays, outs: None, direct)
     if copied:
         problem.tell_copy(x, f"axis {own} is not contiguous")
-    kernel = settled(library_kernel(kernels.top_k, problem.target, type=x.element, k=k), library)
+    kernel = short_kernel(problem, "top_k", x, x.shape[own]) or settled(
+        library_kernel(kernels.top_k, problem.target, type=x.element, k=k), library
+    )
     show = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
     result = library.viewer(wanted, shape)
 

@@ -15,7 +15,7 @@ from girih.functions.texts import array_kernel
 from girih.ops.tile import TILE_LANGUAGE
 from girih.source import Source
 from tests.functions import references
-from tests.functions.references import drawn, near
+from tests.functions.references import drawn, near, wide
 
 TEXTS = sorted((Path(kernels.__file__).parent / "arrays").glob("*.tl"))
 
@@ -38,6 +38,42 @@ def test_softmax_of_short_columns(length: int, target: str) -> None:
     assert np.all(y[3] == 0)
     rest = np.delete(np.arange(20), 3)
     near(y[rest], references.softmax(x[rest], -1))
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("length", [1, 5, 16])
+def test_other_functions_of_short_columns(length: int, target: str) -> None:
+    x, weight, bias = drawn("f32", 20, length), drawn("f32", length, seed=1), drawn("f32", length, seed=2)
+    for name, others, wanted in [
+        ("scan", (), np.cumsum(wide(x), -1)),
+        ("layernorm", (weight, bias, 0.1), references.layernorm(x, weight, bias, -1, 0.1)),
+        ("rms_norm", (weight, 0.1), references.rms_norm(x, weight, -1, 0.1)),
+    ]:
+        y = np.zeros((20, length), np.float32)
+        kernel = array_kernel(name, f"{name}_short", target, lanes=16, columns=8)
+        kernel(x, *others, girih.uninitialized(y))
+        near(y, wanted)
+        again = x.copy()
+        kernel(again, *others, again)
+        assert np.array_equal(again, y)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("type_", ["f32", "f16", "i8"])
+def test_largest_of_short_columns(type_: str, target: str) -> None:
+    random = np.random.default_rng(0)
+    x = random.integers(-3, 4, (20, 11)).astype("i1" if type_ == "i8" else references.DTYPES[type_])
+    lowest: float = -128
+    if type_ != "i8":
+        x[random.random(x.shape) < 0.2], x[3], lowest = np.nan, np.nan, -np.inf
+    values, indices = np.zeros((20, 7), x.dtype), np.zeros((20, 7), np.int64)
+    kernel = array_kernel("top_k", "top_k_short", target, type=type_, lanes=16, columns=8)
+    kernel(x, girih.uninitialized(values), girih.uninitialized(indices))
+    is_number = x == x
+    behind = np.argsort(np.where(is_number, -wide(x), np.inf), -1, kind="stable")[:, :7]
+    found = np.take_along_axis(is_number, behind, -1)
+    np.testing.assert_array_equal(indices, np.where(found, behind, -1))
+    np.testing.assert_array_equal(wide(values), np.where(found, np.take_along_axis(wide(x), behind, -1), lowest))
 
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
