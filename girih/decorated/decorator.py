@@ -15,6 +15,7 @@ from girih.decorated.variants import MOST_VARIANTS
 from girih.diagnostics import CompileError, nearest
 from girih.front.python.facts import KernelOptions
 from girih.ir.hints import MACHINE_HINTS
+from girih.language.foreign import OPTIONS
 from girih.runtime.targets import CHECKS
 from girih.tuned.selection import read_table
 
@@ -118,9 +119,9 @@ def _hints(machine: str, given: object) -> Mapping[str, object]:
     """The hints for a machine. Raises `TypeError` for a name that is no machine's, nor an option's."""
     if machine not in MACHINE_HINTS:
         names = (*_OPTIONS, *MACHINE_HINTS)
-        close = nearest(machine, names)
-        raise TypeError(f"girih.kernel has no option {machine!r}; "
-                        f"{f'did you mean {close!r}?' if close else 'it has ' + ', '.join(names)}")  # fmt: skip
+        close, instead = nearest(machine, names), OPTIONS.get(machine)
+        words = f"did you mean {close!r}?" if close else f"it has {', '.join(names)}"
+        raise TypeError(f"girih.kernel has no option {machine!r}; {instead or words}")
     if not isinstance(given, Mapping):
         raise TypeError(f"{machine} takes a mapping from hints to values, {{'stages': 4}}; got {given!r}")
     return given

@@ -22,6 +22,7 @@ from girih.front.python.facts import ConstantFacts, KernelOptions, Specialisatio
 from girih.front.python.signature import Declared, shown
 from girih.front.python.translate import KernelDefinition, read, translate
 from girih.front.python.words.messages import judged_in_python
+from girih.language.foreign import OPTIONS
 from girih.lazy_dataclass import dataclass
 from girih.program import in_order as module_in_order
 from girih.program import judged
@@ -91,7 +92,7 @@ class DecoratedFunction:
         self, parameters: Sequence[Declared], arguments: Sequence[object], named: Mapping[str, object]
     ) -> tuple[object, ...]:
         made = {name: f"{name} = {self.name}.out(...) makes it from the other arguments" for name in self.results}
-        instead = made | {name: where for name in named if (where := given_elsewhere(name)) is not None}
+        instead = OPTIONS | made | {name: where for name in named if (where := given_elsewhere(name)) is not None}
         head, signature = self.source.span, self.signature
         return in_order(parameters, arguments, named, head=head, signature=signature, instead=instead)
 

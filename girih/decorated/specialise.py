@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from operator import index
 from typing import TypeVar
@@ -179,7 +180,11 @@ class _Arguments:
         if wanted == given:
             return True
         message = f"{annotation(parameter)} takes an array with {plural(wanted, 'axis', 'axes')}; got {_article(array)}"
-        self.report.add("bind.order", place, message, _rank_hint(place.name, array.shape, wanted))
+        ways = (
+            _rank_hint(place.name, array.shape, wanted),
+            f"declare {parameter.name}: {annotation(replace(parameter, rank=given))}",
+        )
+        self.report.add("bind.order", place, message, "; or ".join(filter(None, ways)))
         return False
 
     def _check(self, parameter: Declared, place: ArgumentPlace, array: SeenArray) -> None:

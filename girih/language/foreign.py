@@ -83,3 +83,11 @@ INSTEAD = _each(
     ("uint8 u8", "gl.i8, and pass X.view(np.int8); gl.i32(x) & 255 is the number without a sign"),
 )  # fmt: skip
 """What to write, by name; each word that is named there exists."""
+
+OPTIONS = _each(
+    ("num_warps", "write @girih.kernel(subgroup_size=32, work_group_size=(128, 1)) for 4 of them"),
+    ("num_stages", 'write @girih.kernel(hopper={"stages": 4}), a hint'),
+    ("fastmath", 'write @girih.kernel(allow=("contract", "reassociate"))'),
+    ("boundscheck", 'accesses are checked unless checks="off" is asked for'),
+)
+"""What to write for options of launches and decorators that others have."""

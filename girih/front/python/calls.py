@@ -56,6 +56,12 @@ class WordCall:
         """The place of an argument; that of the call for one that was left out."""
         return self.places.get(parameter, self.span)
 
+    def spans_of_items(self, parameter: str, count: int) -> tuple[Span, ...]:
+        """The places where the items of an argument were written; its own for all where that is not known."""
+        operand = self.arguments[parameter]
+        found = operand.places if isinstance(operand, Many) else ()
+        return found if len(found) == count else (self.span_of(parameter),) * count
+
     def given(self, parameter: str) -> bool:
         """Whether an argument was written."""
         return parameter in self.places
@@ -177,7 +183,7 @@ class Calls(Subscripts):
         places: dict[str, Span] = {}
         for parameter, held in bound.items():
             if isinstance(held, list):
-                arguments[parameter] = Many(tuple(operand for operand, _ in held))
+                arguments[parameter] = Many(tuple(operand for operand, _ in held), tuple(place for _, place in held))
                 if held:
                     places[parameter] = Span(span.source, held[0][1].start, held[-1][1].end)
             elif isinstance(held, tuple):

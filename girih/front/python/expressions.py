@@ -95,7 +95,7 @@ class Expressions(Arithmetic):
             self.fail("capture", message, span, hint)
 
     def _on_tuple(self, node: ast.Tuple) -> Operand:
-        return Many(tuple(self.expression(item) for item in node.elts))
+        return Many(tuple(self.expression(item) for item in node.elts), tuple(map(self.span, node.elts)))
 
     def _on_lambda(self, node: ast.Lambda) -> Operand:
         return self.local_function(node)

@@ -114,9 +114,10 @@ class LiteralChoice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Many:
-    """A tuple."""
+    """A tuple; `places` are those of its items where it was written as one, otherwise empty."""
 
     items: tuple[Operand, ...]
+    places: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -112,7 +112,8 @@ class Statements(Loops):
     def kept(self, operand: Operand, span: Span) -> Operand:
         """An operand as a name keeps it."""
         if isinstance(operand, Many):
-            return Many(tuple(self.kept(self.set(item, span), span) for item in operand.items))
+            items = tuple(self.kept(self.set(item, span), span) for item in operand.items)
+            return Many(items, operand.places)
         if isinstance(operand, Known | Runtime | Memory | Part | LiteralChoice | Unset):
             return operand
         return self.computed(operand, span)

@@ -85,6 +85,14 @@ def problems(body: str) -> list[Diagnostic]:
 
 CALLS = [
     ("t = gl.sort(X)", "name", "gl.sort", "comparisons with gl.minimum and gl.maximum"),
+    ('gl.barrier("shared")', "arguments", '"shared"', 'gl.barrier("local")'),
+    ('gl.barrier("everything")', "arguments", '"everything"', None),
+    ("gl.atomic_add(X, (n, gl.i32(n)), x)", "types", "gl.i32(n)", "gl.index(gl.i32(n))"),
+    ("p = (n, gl.i32(n))\ngl.atomic_add(X, p, x)", "types", "gl.i32(n)", "gl.index(gl.i32(n))"),
+    ("t = gl.cdiv(n, 2.0)", "types", "2.0", "write 2"),
+    ("t = gl.cdiv(x, n)", "types", "x", "gl.index(x) drops the fraction"),
+    ("t = gl.cdiv(n, 2.5)", "types", "2.5", None),
+    ("t = gl.cdiv(X, 2)", "types", "X", None),
     ("t = gl.argmax(X)", "name", "gl.argmax", "gl.subgroup_reduce_max(x), and gl.subgroup_reduce_min of the indices"),
     ("t = gl.atomic_cas(Y, 0, x)", "name", "gl.atomic_cas", "there are no other atomics"),
     ("t = gl.inf", "name", "gl.inf", 'float("inf")'),

@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from girih.front.python.calls import Calls as Translator
 from girih.front.python.calls import WordCall as Call
 from girih.front.python.codes import fault
-from girih.front.python.operands import Known, Memory, Operand, Part
+from girih.front.python.emission import described as called
+from girih.front.python.operands import Known, LiteralChoice, Memory, Operand, Part, Runtime
 from girih.front.python.words.support import NOTHING, computed, described, items, number_of
 from girih.front.python.words.table import lowers
 from girih.ir.core import Value
+from girih.ir.types import Number
+from girih.source import Span
 
 _MEMORY = {"global": "global_fence", "local": "local_fence"}
+_NAMES_OF_OTHERS = {"shared": "local", "workgroup": "local", "block": "local", "device": "global"}
 
 
 @lowers("barrier")
@@ -23,7 +28,9 @@ def barrier(call: Call) -> Operand:
     for part in items(call["memory"]):
         name = t.known(part, "the memory of a barrier", span)
         if not isinstance(name, str) or name not in _MEMORY:
-            raise fault("arguments", f'memory is "global" or "local", found {described(name)}', span)
+            instead = _NAMES_OF_OTHERS.get(name) if isinstance(name, str) else None
+            hint = None if instead is None else f'write gl.barrier("{instead}")'
+            raise fault("arguments", f'memory is "global" or "local", found {described(name)}', span, hint)
         fences[_MEMORY[name]] = True
     t.add("barrier", span=call.span, **fences)
     return NOTHING
@@ -55,6 +62,22 @@ def cdiv(call: Call) -> Operand:
     t = call.translator
     a, b = call["a"], call["b"]
     places = call.span_of("a"), call.span_of("b")
+    for operand, place in zip((a, b), places, strict=True):
+        _refuse_no_integer(t, operand, place)
     less = t.binary(ast.Sub, b, Known(1), (places[1], places[1]), call.span)
     sum = t.binary(ast.Add, a, less, places, call.span)
     return t.binary(ast.FloorDiv, sum, b, places, call.span)
+
+
+def _refuse_no_integer(t: Translator, operand: Operand, place: Span) -> None:
+    """Refuse an operand of `gl.cdiv` that is no integer."""
+    value = t.literal(operand)
+    scalar = operand.type if isinstance(operand, Runtime) else None
+    if isinstance(operand, LiteralChoice) or (isinstance(value, int) and not isinstance(value, bool)):
+        return
+    if isinstance(scalar, Number) and scalar.family == "integer":
+        return
+    hint = f"write {int(value)}" if isinstance(value, float) and value.is_integer() else None
+    if isinstance(scalar, Number):
+        hint = f"convert it: gl.index({place.text}) drops the fraction"
+    raise fault("types", f"gl.cdiv takes integers, found {called(operand)}", place, hint)

@@ -213,7 +213,8 @@ def _place(call: Call, memory: Memory) -> tuple[Value, ...]:
             f"`place` has {plural(len(given), 'index', 'indices')}, the array has {plural(memory.rank, 'axis', 'axes')}"
         )
         raise fault("arguments", message, call.span_of("place"), "give an index for each axis")
-    return memory.in_modes(tuple(t.index(index, call.span_of("place")) for index in given))
+    places = call.spans_of_items("place", len(given))
+    return memory.in_modes(tuple(map(t.index, given, places)))
 
 
 @lowers("atomic_load")
