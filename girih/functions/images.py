@@ -24,6 +24,10 @@ ALIGNMENT = 16
 """The bytes at a multiple of which images begin that a kernel rearranges."""
 PATCHES, PATCHES_OF_PLANES = 2**19, 2**20
 """The bytes of patches that a work-group multiplies with filters at a time: they stay in a cache."""
+FEW_CHANNELS, MANY_PIXELS = 5, 256
+"""Up to so many channels side by side are copied to planes first, whose rows are longer, for so many pixels."""
+MANY_TAPS, MANY_STRIDED = 5, 10
+"""The taps for each pixel of an image from which that pays, with stride 1 and with others."""
 FEWEST, MOST, MOST_OF_PLANES = 32, 1024, 4096
 """The pixels whose patches are multiplied at a time, at least and at most."""
 
@@ -65,7 +69,7 @@ def _build(problem: FunctionCall) -> CallPlan:
     if not elements(x.shape) or not elements(weight.shape):
         problem.refuse("bind.shape", f"x has shape {x.shape} and weight has shape {weight.shape}: there is nothing to "
                        "sum up")  # fmt: skip
-    if planes:
+    if planes or (last and is_cpu(problem.target) and _suits_planes(problem, sizes, stride)):
         return _plan_of_planes(problem, made, stride, pad, dilation)
     convolve = (_by_patches if is_cpu(problem.target) else _by_tiles)(problem, shape, stride, pad, dilation)
     result = library.viewer(AxisView(CHANNELS_LAST, tuple(shape[a] for a in CHANNELS_LAST)), shape)
@@ -90,21 +94,27 @@ def _build(problem: FunctionCall) -> CallPlan:
 
 
 def _plan_of_planes(problem: FunctionCall, made: NewArray, stride: int, pad: int, dilation: int) -> CallPlan:
-    """The plan for images in order C on a CPU: neither they nor filters in order C nor the result are rearranged."""
-    weight, library = problem.operand(1), problem.library
+    """The plan for images in order C on a CPU: neither they nor filters in order C nor the result are rearranged.
+
+    So the result is not where channels are to be side by side; images with such channels are copied.
+    """
+    x, weight, library = problem.operand(0), problem.operand(1), problem.library
     (out,) = problem.outs
     filters, depth = weight.shape[0], elements(weight.shape[1:])
     images, _, down, across = made.shape
-    straight, is_final = _is_packed(weight), out is None or _is_packed(out)
+    last = made.order == CHANNELS_LAST
+    straight, in_planes = _is_packed(weight), _is_packed(x)
+    is_final = out is None or (_is_channels_last if last else _is_packed)(out)
     taps = library.viewer(AxisView((0, 1, 2, 3), (filters, depth)), weight.shape)
-    pixels = (images, filters, down * across)
-    flat = library.viewer(AxisView((0, 1, 2, 3), pixels), made.shape)
+    pixels = (images, down * across, filters) if last else (images, filters, down * across)
+    flat = library.viewer(AxisView(made.order, pixels), made.shape)
     by = _pixel_by_pixel if _is_pixel_by_pixel(problem, stride, pad) else _by_planes
-    convolve = by(problem, made.shape, stride, pad, dilation)
+    convolve = by(problem, made, stride, pad, dilation)
 
     def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         x, weight, offsets = arrays
         y = outs[0] if is_final else library.empty(made.shape, made.element, made.order)
+        x = x if in_planes else library.copied(x, (0, 1, 2, 3))
         convolve(x, taps(weight if straight else library.copied(weight, (0, 1, 2, 3))), flat(y))
         if offsets is not None:
             library.add_along(y, offsets, 1)
@@ -114,16 +124,23 @@ def _plan_of_planes(problem: FunctionCall, made: NewArray, stride: int, pad: int
     return CallPlan((made,), launch, (True,))
 
 
+def _suits_planes(problem: FunctionCall, sizes: Sequence[int], stride: int) -> bool:
+    """Whether copying channels to planes takes less than it saves, for so many pixels of the result."""
+    _, channels, rows, columns = problem.operand(1).shape
+    least = (MANY_TAPS if stride == 1 else MANY_STRIDED) * stride * stride
+    return channels <= FEW_CHANNELS and elements(sizes) >= MANY_PIXELS and rows * columns >= least
+
+
 def _is_pixel_by_pixel(problem: FunctionCall, stride: int, pad: int) -> bool:
     """Whether each pixel of the result comes from the same pixel of the image alone."""
     return problem.operand(1).shape[2:] == (1, 1) and (stride, pad) == (1, 0)
 
 
 def _pixel_by_pixel(
-    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+    problem: FunctionCall, made: NewArray, stride: int, pad: int, dilation: int
 ) -> Callable[[Any, Any, Any], None]:
     """Products of filters and images, which are patches as they are: filters x channels, images x channels x pixels."""
-    images, filters, down, across = shape
+    images, filters, down, across = made.shape
     channels = problem.operand(1).shape[1]
     a, b, c = (
         Operand(name, problem.operand(0).element, sizes, ()).packed(range(len(sizes)))
@@ -139,18 +156,19 @@ def _pixel_by_pixel(
 
 
 def _by_planes(
-    problem: FunctionCall, shape: tuple[int, ...], stride: int, pad: int, dilation: int
+    problem: FunctionCall, made: NewArray, stride: int, pad: int, dilation: int
 ) -> Callable[[Any, Any, Any], None]:
     """Products of patches of planes and filters; patches are copied into memory that each call allocates."""
     weight, library, element = problem.operand(1), problem.library, problem.operand(0).element
-    images, _, down, across = shape
+    images, _, down, across = made.shape
     _, _, rows, columns = weight.shape
     depth, area = elements(weight.shape[1:]), down * across
     groups = sharing_groups(problem.target)
     fitting = PATCHES_OF_PLANES // (depth * DTYPE_OF[element].itemsize)
     tile = _even_tile(area, across, min(max(fitting, FEWEST), MOST_OF_PLANES, -(-images * area // groups)))
     layers = min(groups, images * -(-area // tile))
-    kernel = settled(array_kernel("convolution_planes", "convolution_planes", problem.target, type=element), library)
+    kernel = settled(array_kernel("convolution_planes", "convolution_planes", problem.target, type=element,
+                                  last=made.order == CHANNELS_LAST), library)  # fmt: skip
     # Behind the patches is a row of the mask of each tap.
     patches = (layers, depth + columns, tile)
     as_it_is = library.viewer(AxisView((0, 1, 2), patches), patches)

@@ -107,6 +107,11 @@ def test_convolution_by_planes(options: tuple[int, int, int], tile: int, target:
     kernel = array_kernel("convolution_planes", "convolution_planes", target, type="f32")
     kernel(stride, pad, dilation, 2, 3, across, x, taps, patches, y)
     near(y.reshape(wanted.shape), wanted)
+    if tile == 4:
+        last: Any = np.zeros((2, down * across, filters), np.float32)
+        kernel = array_kernel("convolution_planes", "convolution_planes", target, type="f32", last=True)
+        kernel(stride, pad, dilation, 2, 3, across, x, taps, patches, girih.uninitialized(last))
+        near(last.transpose(0, 2, 1).reshape(wanted.shape), wanted)
 
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
