@@ -1,11 +1,21 @@
-"""Files that are written at once or not at all."""
+"""Files that are written at once or not at all, and changed by one process at a time."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+try:
+    import fcntl
+except ImportError:  # There is none on Windows.
+    fcntl = None  # type: ignore[assignment]
+
+_PATIENCE = 10.0
+"""Seconds for which a change waits for others; whoever takes longer hangs."""
 
 
 def write_at_once(path: str, data: bytes) -> None:
@@ -37,3 +47,38 @@ def _permissions(path: str) -> int | None:
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
         return None
+
+
+@contextmanager
+def changed_alone(path: str) -> Iterator[None]:
+    """Keep other threads and processes that ask here from changing a file that is read, changed and written.
+
+    The lock is that of the file's folder, so that nothing is left behind. Where there are none, as on some network file
+    systems and on Windows, and when another one has held it for 10 seconds, the change is made without it.
+    """
+    folder = None
+    if fcntl is not None:
+        with suppress(OSError):
+            folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
+    try:
+        if folder is not None:
+            _lock(folder)
+        yield
+    finally:
+        if folder is not None:
+            os.close(folder)
+
+
+def _lock(folder: int) -> None:
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return
+            time.sleep(0.01)
+        except OSError:
+            return
+        else:
+            return

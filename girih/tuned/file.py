@@ -1,6 +1,6 @@
 """The file of what `girih.tune` chose, and of trials of runs that were interrupted.
 
-It is JSON, and replaced at once, so that nobody reads half of it.
+It is JSON, and replaced at once, so that nobody reads half of it; processes that change it take turns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from girih.lazy_dataclass import dataclass
 from girih.tuned.choices import ArrayForm, TunedChoice, TunedLaunch, general_target
-from girih.whole_files import write_at_once
+from girih.whole_files import changed_alone, write_at_once
 
 FORMAT = 2
 _MARK = "girih.tune"
@@ -76,10 +76,11 @@ def keep_choice(path: FilePath, choice: TunedChoice) -> None:
 
     Raises `TuningFileError` and `OSError`.
     """
-    held = read_or_new(path)
-    others = [one for one in held.choices if one.launch != choice.launch]
-    unfinished = [one for one in held.unfinished if one.launch != choice.launch]
-    _write(path, TuningFile((*others, choice), tuple(unfinished)))
+    with changed_alone(fspath(path)):
+        held = read_or_new(path)
+        others = [one for one in held.choices if one.launch != choice.launch]
+        unfinished = [one for one in held.unfinished if one.launch != choice.launch]
+        _write(path, TuningFile((*others, choice), tuple(unfinished)))
 
 
 def keep_trials(path: FilePath, unfinished: Unfinished) -> None:
@@ -87,15 +88,17 @@ def keep_trials(path: FilePath, unfinished: Unfinished) -> None:
 
     Raises `TuningFileError` and `OSError`.
     """
-    held = read_or_new(path)
-    others = [one for one in held.unfinished if one.launch != unfinished.launch]
-    _write(path, TuningFile(held.choices, (*others, unfinished)))
+    with changed_alone(fspath(path)):
+        held = read_or_new(path)
+        others = [one for one in held.unfinished if one.launch != unfinished.launch]
+        _write(path, TuningFile(held.choices, (*others, unfinished)))
 
 
 def drop_trials(path: FilePath, launch: TunedLaunch) -> None:
     """Take the trials for a launch out of a file. Raises `TuningFileError` and `OSError`."""
-    held = read_or_new(path)
-    _write(path, TuningFile(held.choices, tuple(one for one in held.unfinished if one.launch != launch)))
+    with changed_alone(fspath(path)):
+        held = read_or_new(path)
+        _write(path, TuningFile(held.choices, tuple(one for one in held.unfinished if one.launch != launch)))
 
 
 def plain_definitions(definitions: Mapping[str, object]) -> dict[str, object]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pickle
 import stat
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import pytest
 
 import girih
 import girih.language as gl
+from girih import whole_files
 from girih.tuned import file as tuning_file
 from girih.tuned.choices import ArrayForm, TunedChoice, TunedLaunch, distance, nearest_choice
 from girih.tuned.file import TuningFileError, keep_choice, read
 from girih.tuned.selection import ChoiceTable, TuningWarning, form_of, launch_of
+from girih.whole_files import changed_alone
 from tests.tuning.kernels_to_tune import halve
 from tests.tuning.test_tune import TEXT, add
 
@@ -302,3 +306,34 @@ def test_a_table_remembers_a_bounded_number_of_launches(monkeypatch: pytest.Monk
         assert table.for_launch("cpu", "cpu", {"A": np.zeros(size, np.float32)}, {}) == table.choices[0]
         assert len(table._known) <= 2
     assert table.for_launch("cpu", "cpu", {"A": object()}, {}) is None
+
+
+def _keep_some(file: str, first: int) -> None:
+    for k in range(first, first + 20):
+        keep_choice(file, choice(k, launch(k + 1)))
+
+
+def test_changes_of_several_at_a_time_are_all_kept(tmp_path: Path) -> None:
+    # Locks of files are between their openings, in one process as in several.
+    file = str(tmp_path / "tuned.json")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(_keep_some, [file] * 4, range(0, 80, 20)))
+    assert sorted(one.definitions["add"] for one in read(file).choices) == list(range(80))  # type: ignore[type-var]
+    assert os.listdir(tmp_path) == ["tuned.json"]
+
+
+def test_a_change_does_not_wait_for_ever_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = str(tmp_path / "tuned.json")
+    monkeypatch.setattr(whole_files, "_PATIENCE", 0.02)
+    with changed_alone(file):
+        keep_choice(file, choice(1, launch(3)))
+    assert len(read(file).choices) == 1
+
+
+def test_a_file_changes_where_folders_have_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    keep_choice(tmp_path / "tuned.json", choice(1, launch(3)))
+    assert len(read(tmp_path / "tuned.json").choices) == 1
