@@ -15,6 +15,8 @@ from girih.functions.texts import accumulator, array_kernel, is_cpu, library_ker
 INTEGERS = ("i8", "i16", "i32", "i64")
 ORDERED = (*INTEGERS, "f16", "bf16", "f32", "f64")
 MOST_LARGEST = 1024
+FEW, FEW_READ = 8, 20000
+"""Up to so many results a CPU looks for one after the other, if their square times the elements is at most that."""
 LONG = 2**16
 """The elements of a vector from which the work-groups of a device share it, in two launches."""
 BLOCK = 1024
@@ -111,8 +113,10 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
         return CallPlan(made, lambda arrays, outs: None, direct)
     if copied:
         problem.tell_copy(x, f"axis {own} is not contiguous")
-    kernel = short_kernel(problem, "top_k", x, x.shape[own]) or settled(
-        library_kernel(kernels.top_k, problem.target, type=x.element, k=k), library
+    kernel = (
+        short_kernel(problem, "top_k", x, x.shape[own])
+        or _few_largest(problem, k, x.shape[own])
+        or settled(library_kernel(kernels.top_k, problem.target, type=x.element, k=k), library)
     )
     show = library.viewer(AxisView(order, (columns, x.shape[own])), x.shape)
     result = library.viewer(wanted, shape)
@@ -122,6 +126,14 @@ def _build_topk(problem: FunctionCall) -> CallPlan:
         kernel(show(a), result(outs[0]), result(outs[1]))
 
     return CallPlan(made, launch, direct)
+
+
+def _few_largest(problem: FunctionCall, k: int, length: int) -> Any:
+    """The kernel that reads a column k times, on a CPU; None where that takes longer."""
+    if not is_cpu(problem.target) or k > FEW or k * k * length > FEW_READ:
+        return None
+    found = array_kernel("top_k", "top_k_few", problem.target, type=problem.operand(0).element, lanes=32)
+    return settled(found, problem.library)
 
 
 _SCAN = ArrayFunction("scan", ("x",), _build_scan, (AXIS,))

@@ -60,18 +60,20 @@ def test_other_functions_of_short_columns(length: int, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 @pytest.mark.parametrize("type_", ["f32", "f16", "i8"])
-def test_largest_of_short_columns(type_: str, target: str) -> None:
-    random = np.random.default_rng(0)
-    x = random.integers(-3, 4, (20, 11)).astype("i1" if type_ == "i8" else references.DTYPES[type_])
-    lowest: float = -128
+@pytest.mark.parametrize(
+    ("name", "lanes", "length"), [("short", 16, 11), ("few", 8, 11), ("few", 8, 16), ("few", 8, 7)]
+)
+def test_largest_elements(name: str, lanes: int, length: int, type_: str, target: str) -> None:
+    random = np.random.default_rng(length)
+    x = random.integers(-3, 4, (20, length)).astype("i1" if type_ == "i8" else references.DTYPES[type_])
+    x[2], lowest = -128, -128.0
     if type_ != "i8":
-        x[random.random(x.shape) < 0.2], x[3], lowest = np.nan, np.nan, -np.inf
+        x[random.random(x.shape) < 0.2], x[3], x[4, 1:5], lowest = np.nan, np.nan, -np.inf, -np.inf
     values, indices = np.zeros((20, 7), x.dtype), np.zeros((20, 7), np.int64)
-    kernel = array_kernel("top_k", "top_k_short", target, type=type_, lanes=16, columns=8)
+    kernel = array_kernel("top_k", f"top_k_{name}", target, type=type_, lanes=lanes)
     kernel(x, girih.uninitialized(values), girih.uninitialized(indices))
-    is_number = x == x
-    behind = np.argsort(np.where(is_number, -wide(x), np.inf), -1, kind="stable")[:, :7]
-    found = np.take_along_axis(is_number, behind, -1)
+    behind = np.lexsort((np.arange(length) * np.ones(x.shape), -wide(x), np.isnan(wide(x))))[:, :7]
+    found = ~np.isnan(np.take_along_axis(wide(x), behind, -1))
     np.testing.assert_array_equal(indices, np.where(found, behind, -1))
     np.testing.assert_array_equal(wide(values), np.where(found, np.take_along_axis(wide(x), behind, -1), lowest))
 
