@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from girih.analysis.effects import roots_of
-from girih.ir.core import Function, Op, Value
+from girih.ir.core import Function, Op, Region, Value
 from girih.ir.define import Operand
 from girih.ir.types import CoopMatrix, GroupType, MemRef
 from girih.lazy_dataclass import dataclass
@@ -36,7 +36,8 @@ class Place:
 
     `operand` names the instruction's operand, `root` is the parameter or allocation whose memory it is. `scope` is None
     where the access is not atomic, `around` is the `parallel`, `foreach` or `foreach_tile` in which the instruction
-    stands, None in a collective region. `inside` is the `apply` or the load with `decode` in whose region it stands.
+    stands, None in a collective region. `inside` is the `apply` or the load with `decode` in whose region it stands,
+    `region` the innermost one.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Place:
     around: Op | None
     inside: Op | None
     scope: Scope | None
+    region: Region
 
     @property
     def writes(self) -> bool:
@@ -134,13 +136,13 @@ def accesses_of(function: Function) -> Accesses:
     roots = roots_of(function)
     places: list[Place] = []
     fences: list[Op] = []
-    for op, around, inside in _walk(function):
+    for op, region, around, inside in _walk(function):
         if op.spec.mnemonic in _FENCES and semantics_of(op) is not Semantics.RELAXED:
             fences.append(op)
         for operand, kind, value in _operands(op):
             if value in roots:
                 scope = _scope(op, operand, kind)
-                places.append(Place(len(places) + 1, op, operand, kind, roots[value], around, inside, scope))
+                places.append(Place(len(places) + 1, op, operand, kind, roots[value], around, inside, scope, region))
     numbers = {(p.op, p.operand, p.kind): p for p in places}
     meetings = any(op.spec.mnemonic == "subgroup_barrier" for op in fences)
     alone = {"work_group_barrier", "subgroup_barrier"}
@@ -154,16 +156,17 @@ def _observes(function: Function, places: Sequence[Place]) -> bool:
     return any(acquires(op) or not used.isdisjoint(op.results) for op in reads)
 
 
-def _walk(function: Function) -> Iterator[tuple[Op, Op | None, Op | None]]:
-    """All instructions, each with the one that shares out the work around it and the one that has it compute."""
-    pending: list[tuple[Op, Op | None, Op | None]] = [(op, None, None) for op in reversed(function.body.ops)]
+def _walk(function: Function) -> Iterator[tuple[Op, Region, Op | None, Op | None]]:
+    """All instructions, each with its region, what shares out the work around it and what has it compute."""
+    body = function.body
+    pending: list[tuple[Op, Region, Op | None, Op | None]] = [(op, body, None, None) for op in reversed(body.ops)]
     while pending:
-        op, around, inside = pending.pop()
-        yield op, around, inside
+        op, within, around, inside = pending.pop()
+        yield op, within, around, inside
         shares = op if isinstance(op, Parallel | Foreach | ForeachTile) else around
         computes = op if isinstance(op, CooperativeMatrixApply | CooperativeMatrixLoadTensor) else inside
         for region in reversed(op.regions):
-            pending += [(inner, shares, computes) for inner in reversed(region.ops)]
+            pending += [(inner, region, shares, computes) for inner in reversed(region.ops)]
 
 
 def _operands(op: Op) -> Iterator[tuple[str, Kind, Value]]:

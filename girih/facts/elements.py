@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from girih.diagnostics import Finding
+from girih.facts.advice import advice
 from girih.ir.core import Function, Op, Value
 from girih.ir.types import GroupType, MemRef
 from girih.ops.tile.memory import Load
@@ -17,10 +18,12 @@ _OF_ELEMENTS = ("run.out_of_bounds", "run.uninitialized")
 def in_the_array(function: Function, finding: Finding) -> Finding:
     """The finding as who wrote the function reads it: all findings of all targets come through here.
 
-    Those of a function that was written in another language are put in that. Those of a text get the element of the
-    array where the function takes arrays in order C; nothing is added where the index is not one of a whole argument,
-    but of a view, of a tensor or of local memory.
+    Where they have no hint, they get the advice that there is. Those of a function that was written in another language
+    are put in that. Those of a text get the element of the array where the function takes arrays in order C; nothing is
+    added where the index is not one of a whole argument, but of a view, of a tensor or of local memory.
     """
+    if finding.hint is None:
+        finding = replace(finding, hint=advice(function, finding))
     if function.reader is not None:
         return function.reader.finding(finding)
     index = finding.index

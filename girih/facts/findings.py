@@ -152,7 +152,8 @@ def division_by_zero() -> FindingWords:
 
 def shift(bits: int) -> FindingWords:
     """The words for a shift of an integer of `bits` bits by a negative amount or too far."""
-    return FindingWords("run.shift", f"a shift of a {bits}-bit integer is not between 0 and {bits - 1}")
+    article = "an" if bits == 8 else "a"
+    return FindingWords("run.shift", f"a shift of {article} {bits}-bit integer is not between 0 and {bits - 1}")
 
 
 def undefined_quotient(op: Op) -> FindingWords:
@@ -212,8 +213,8 @@ def no_such_work_item() -> FindingWords:
 
 
 def budget(kernel: str, steps: int) -> FindingWords:
-    """The words for a launch that executes more instructions than it may."""
-    message = f"@{kernel} executed more than {steps} instructions; if it is meant to, launch it with a larger max_steps"
+    """The words for a launch that executes more instructions than it may; `kernel` is what the function is called."""
+    message = f"{kernel} executed more than {steps} instructions; if it is meant to, launch it with a larger max_steps"
     return FindingWords("run.budget", message)
 
 

@@ -11,8 +11,10 @@ from girih.analysis.accesses import Place
 from girih.facts.findings import FindingWords
 from girih.ir.define import Operand
 from girih.lazy_dataclass import dataclass
-from girih.ops.tile.control import Foreach, ForeachTile
-from girih.ops.tile.memory import Scope
+from girih.ops.tile.control import Foreach, ForeachTile, Parallel
+from girih.ops.tile.coopmatrix import CooperativeMatrixStore
+from girih.ops.tile.memory import Load, Scope, Store
+from girih.ops.tile.stored import is_stored_only
 
 _ATOMIC_FORMS = {
     "load": "atomic_load",
@@ -37,6 +39,8 @@ class RacingPair:
     same_work_group: bool
     same_unit: bool
     same_value: bool
+    same_lane: bool = False
+    """Whether both belong to work-items of one number in their subgroups."""
     counts_bytes: bool = False
     """Whether the index of the finding is a byte."""
 
@@ -77,8 +81,63 @@ def race_hint(pair: RacingPair) -> str:
         if _may_update_atomically(now):
             return f"let {_each(pair)} write elements of its own, or write `{now.op.spec.mnemonic}.atomic`"
         if now.kind == earlier.kind:
-            return f"let {_each(pair)} write elements of its own, or use atomic updates"
+            return _apart(now, pair)
+    if _update_one_element(now, earlier):
+        return _apart(now if now.writes else earlier, pair)
+    if pair.same_work_group and _in_one_statement(now, earlier):
+        if isinstance(now.around, Foreach | ForeachTile):
+            return "nothing orders what a loop does at once; read from other memory than is written to"
+        if now.inside is None:
+            return f"read in a statement of its own, before; {_order(pair)} between the two orders them"
     return _unordered(pair) or f"{_order(pair)} between them orders them"
+
+
+def _apart(write: Place, pair: RacingPair) -> str:
+    """The words for a write that several make to one element at once, so that there is no place between."""
+    ways = [f"let {_each(pair)} write elements of its own"]
+    if pair.counts_bytes:
+        return f"{ways[0]}, or use atomic updates"
+    if isinstance(write.op, Store | CooperativeMatrixStore) and not is_stored_only(write.root):
+        matrix = "cooperative_matrix_" if isinstance(write.op, CooperativeMatrixStore) else ""
+        add = f"`{matrix}atomic_add{'' if pair.same_work_group else '.device'}`"
+        # In a collective region each work-item would add.
+        one = "let one work-item in `parallel` use" if write.around is None else "use"
+        ways.append(f"to add to it, {one} {add}")
+    if write.inside is None:
+        ways.append(f"to write it once, {_once(write, pair)}")
+    return "; ".join(ways)
+
+
+def _once(write: Place, pair: RacingPair) -> str:
+    """How one alone writes an element."""
+    if not pair.same_work_group:
+        return "do it in an `if` that `group_id` is 0"
+    if not isinstance(write.around, Parallel):
+        return "do it behind the loop"
+    if pair.same_unit:
+        return "do it in an `if` that `subgroup_local_id` is 0"
+    if pair.same_lane or not isinstance(write.op, Store):
+        return "do it in an `if` that `subgroup_linear_id` is 0"
+    return "do it in an `if` that `subgroup_linear_id` and `subgroup_local_id` are 0"
+
+
+def _update_one_element(now: Place, earlier: Place) -> bool:
+    """Whether a load and a store race that an item makes one after the other, to the same element.
+
+    Then the stores of two items race, too.
+    """
+    a, b = now.op, earlier.op
+    if not isinstance(a, Load | Store) or not isinstance(b, Load | Store) or now.around is not earlier.around:
+        return False
+    return a.tensor is b.tensor and a.indices == b.indices and now.region is earlier.region
+
+
+def _in_one_statement(now: Place, earlier: Place) -> bool:
+    """Whether one access is a part of the other as they are written, so that nothing can be put between them."""
+    a, b = now.op.span, earlier.op.span
+    if now.op is earlier.op or now.inside is not earlier.inside or a.source is not b.source:
+        return False
+    return (a.start <= b.start and b.end <= a.end) or (b.start <= a.start and a.end <= b.end)
 
 
 def _wider(pair: RacingPair) -> str:
@@ -115,6 +174,8 @@ def _atomic_too(plain: Place, pair: RacingPair) -> str:
     """The words for an atomic access and one that is not."""
     mnemonic = plain.op.spec.mnemonic
     atomic = f"{mnemonic}.atomic" if _may_update_atomically(plain) else _ATOMIC_FORMS.get(mnemonic)
+    if mnemonic in _ATOMIC_FORMS and not pair.same_work_group:
+        atomic = f"{atomic}.device"
     ways = [] if atomic is None else [f"use `{atomic}`"]
     unordered = _unordered(pair) if pair.same_work_group else None
     if unordered is None:
@@ -137,7 +198,7 @@ def _each(pair: RacingPair) -> str:
         return "each component"
     if isinstance(pair.now.around, Foreach):
         return "each point"
-    if pair.same_unit:
+    if pair.same_unit or (isinstance(pair.now.around, Parallel) and isinstance(pair.now.op, Load | Store)):
         return "each work-item"
     return "each tile" if isinstance(pair.now.around, ForeachTile) else "each subgroup"
 

@@ -193,6 +193,6 @@ def _scalar_bytes(value: core.Value) -> int:
 
 
 def _budget(run: Execution, machine: Machine, loop: Op | None) -> Finding:
-    words = budget(run.function.name, run.max_steps)
+    words = budget(run.function.called, run.max_steps)
     x, y, z = (int(i[0, 0, 0]) for i in machine.group_ids)
     return Finding(words.code, words.message, run.function.span if loop is None else loop.span, work_group=(x, y, z))

@@ -47,6 +47,7 @@ def test_compiled_code_says_what_the_interpreter_says(name: str) -> None:
     compiled = girih.loads(first.span.source.text, target="cpu")["f"]
     (found,) = found_by(compiled, *case.arguments(), grid=case.grid)
     assert (found.code, found.argument, found.span.line) == (first.code, first.argument, first.span.line)
+    assert found.hint == first.hint
     if case.code == "run.size":
         # Where it names all operands and their shapes, compiled code knows those that differ.
         assert (first.message, found.message) == (

@@ -309,13 +309,15 @@ NUMBERS = """    %0 = constant 0 : index
             "foreach_tile (%i) = (%0), (%16) as (%c) <= (16) { %x = load %A[0] : i32 store %x, %A[0] }",
             1,
             "`store` of %A races with `load` of another work-item",
-            "nothing orders the work-items of a tile; end the loop and begin another between them",
+            "let each work-item write elements of its own; to add to it, use `atomic_add`; to write it once, do it "
+            "behind the loop",
         ),
         (
             "foreach_tile (%i) = (%0), (%16) as (%c) <= (8) { %x = cast %i : i32 store %x, %A[0] }",
             1,
             "`store` of %A races with the same `store` at another tile",
-            "let each tile write elements of its own, or use atomic updates",
+            "let each tile write elements of its own; to add to it, use `atomic_add`; to write it once, do it behind "
+            "the loop",
         ),
         (
             "axpby %1, %B, %1, %A parallel { %x = atomic_add.device %1, %A[%0] : i32 }",

@@ -108,6 +108,7 @@ class Reporter:
             same_group,
             same_group and (None in (mine.unit, theirs.unit) or mine.unit == theirs.unit),
             same_value,
+            mine.lane == theirs.lane,
             self._counts_bytes,
         )
         words = race(pair)

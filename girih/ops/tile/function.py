@@ -168,6 +168,13 @@ def _hint_row(machine: str, key: str, hint: Hint) -> Row:
                f"`{key}`, {hint.doc}, is {hint.words}", ADDED, at=place)  # fmt: skip
 
 
+def _whole_subgroups(s: Subject) -> str:
+    """The next work-group size that is made of whole subgroups, of the smallest size that the device has."""
+    items, other = _work_group_size(s)
+    one = s.op.subgroup_size or min(_known_sizes(s))
+    return f"write work_group_size=[{-(-items // one) * one}, {other}]"
+
+
 ADDED = 'girih "Permissions and hints"'
 
 _KNOWN = Attributes(known={
@@ -195,6 +202,7 @@ TILE.rules(
         lambda s: f"{_work_group_size(s)[0]} is not a multiple of "
                   f"{s.op.subgroup_size or 'any of ' + ', '.join(map(str, _known_sizes(s)))}"),
         "the first entry of the work-group size is a multiple of the subgroup size", FUNCTIONS,
+        _whole_subgroups,
         at=lambda s: s.op.attributes.entry("work_group_size").span),
     Row("work_group_items", "", WithinLimit(
         computed("product of work_group_size", lambda s: math.prod(_work_group_size(s))), limit("work_group_items"),

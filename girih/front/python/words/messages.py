@@ -10,6 +10,7 @@ import girih.language
 from girih.diagnostics import Diagnostic
 from girih.language.foreign import INSTEAD
 from girih.ops.tile import TILE_LANGUAGE
+from girih.ops.tile.memory import Scope
 
 _SPELLED = {
     "parallel": "with gl.parallel():", "for": "for", "if": "if", "yield": "yield", "constant": "constant",
@@ -32,6 +33,22 @@ def _barrier(match: re.Match[str]) -> str:
     return f"`gl.barrier({', '.join(memory)})`"
 
 
+def _atomic(match: re.Match[str]) -> str:
+    return f'`gl.{match[1].removeprefix("cooperative_matrix_")}(..., scope="{match[2]}")`'
+
+
+_CONDITIONS = {
+    "group_id": "gl.group_id(0) == 0",
+    "subgroup_linear_id": "gl.subgroup_linear_id() == 0",
+    "subgroup_local_id": "gl.subgroup_local_id() == 0",
+}
+"""What one work-group, subgroup or work-item asks that does something alone."""
+
+
+def _alone(match: re.Match[str]) -> str:
+    return f"`if {' and '.join(_CONDITIONS[name] for name in match.groups() if name)}:`"
+
+
 def _instruction(match: re.Match[str]) -> str:
     name = match[1]
     if name not in TILE_LANGUAGE.ops:
@@ -49,15 +66,26 @@ def _array(match: re.Match[str]) -> str:
     return f"gl.{kind}[gl.{match[1]}{f', Literal[{rank}]' if rank > 2 else ''}]"
 
 
+_ALONE = "|".join(_CONDITIONS)
+_SCOPES = "|".join(scope.value for scope in Scope)
+
 _REWRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"`%\w+ = cast %(\w+) : (\w+)`"), _number),
     (re.compile(r"`%\w+ = cast %(\w+) : coopmatrix<(\w+?)x[^`]*`"), _matrix),
     (re.compile(r"`parallel \{ \.\.\. \}`"), "`with gl.parallel():`"),
     (re.compile(r"`barrier((?:\.\w+)+)`"), _barrier),
+    (re.compile(rf"`((?:cooperative_matrix_)?atomic_\w+)\.({_SCOPES})`"), _atomic),
+    (re.compile(r"`(\w+)\.atomic`"), r"`gl.\1(..., atomic=True)`"),
+    (re.compile(rf"of scope `\.({_SCOPES})`"), r'with `scope="\1"`'),
+    (re.compile(rf"`\.({_SCOPES})`"), r'`scope="\1"`'),
+    (re.compile(rf"an `if` that `({_ALONE})`(?: and `({_ALONE})`)? (?:is|are) 0"), _alone),
+    (re.compile(r"`cooperative_matrix_(?:load|store)\.\w+_checked` of %(\w+)"), r"`gl.checked(\1)[...]`"),
+    (re.compile(r"`cooperative_matrix_(atomic_\w+)\.\w+_checked` of %\w+"), r'`gl.\1(..., checked="both")`'),
     (re.compile(r"memref<([a-z]+\d*(?:e\dm\d)?)((?:x[\d?]+)*)(?:,[^<>]*(?:<[^>]*>)?[^<>]*)?>"), _array),
     (re.compile(r"\bcoopmatrix<(\w+?)x(\d+)x(\d+),(\w+)[^>]*>"), r"a \2 x \3 matrix of \1 with use \4"),
     (re.compile(r"\belement_type\((\w+)\)"), r"the element type of `\1`"),
     (re.compile(r"\btype\((\w+)\)"), r"the type of `\1`"),
+    (re.compile(r"\bwork_group_size=\[(\d+), (\d+)\]"), r"work_group_size=(\1, \2)"),
     (re.compile(r"\bmemref\b"), "array"),
     (re.compile(r"`(\w+)`"), _instruction),
     (re.compile(r"%(\w+)"), r"`\1`"),

@@ -24,6 +24,7 @@ _NUMBERS = re.compile(r"(index |of shape )\((-?\d+(?:, -?\d+)+)\)")
 _OF_THE_ARRAY = re.compile(r", element \[[\d, -]*\] of the array")
 """What is said of an index in modes, which is not needed beside one of axes."""
 
+_SIZE = re.compile(r"`size %(\w+)\[(\d+)\]`")
 _NAME = re.compile(r"%(\w+)")
 _MODE = re.compile(r"\bmode (\d+) of `(\w+)`")
 _MODES = re.compile(r"\bmodes (\d+) and (\d+) of `(\w+)`")
@@ -81,13 +82,26 @@ class PythonReader:
         """What a run has found, in words of Python, with indices in the order of axes."""
         at = finding.span
         axes = self._axes(finding.argument, at)
-        hint = None if finding.hint is None else in_python(finding.hint)
+        hint = None if finding.hint is None else self._hint(finding.hint, at)
         message, computes = self._with_axes(in_python(_with_numbers(finding.message, axes)), at)
         other = finding.other
         return replace(
             finding, message=message, index=_turned(finding.index, axes), shape=_turned(finding.shape, axes),
             hint=hint or computes, other=None if other is None else self._other(other),
         )  # fmt: skip
+
+    def _hint(self, hint: str, at: Span) -> str:
+        """What a text would say to write, as Python says it."""
+
+        def size(found: re.Match[str]) -> str:
+            name, mode = found[1], int(found[2])
+            parameter = next((p for p in self.parameters if p.name == name), None)
+            if parameter is not None and parameter.member:
+                return f"`len({name})`"
+            axes = self._axes(name, at)
+            return f"`{name}.shape[{axes[mode] if mode < len(axes) else mode}]`"
+
+        return in_python(_SIZE.sub(size, hint)).replace("modes that lie", "axes that lie")
 
     def _other(self, access: MemoryAccess) -> MemoryAccess:
         axes = self._axes(access.argument, access.span)
