@@ -12,7 +12,7 @@ arrays only if nothing was found wrong.
 from __future__ import annotations
 
 from girih.api.kernel import Kernel, Launch, Program, program_of
-from girih.api.loading import Definitions, compile_module, load, loads, resolved_target, shader_program
+from girih.api.loading import Definitions, compile_module, load, load_one, loads, resolved_target, shader_program
 from girih.api.shaders import ShaderKernel, ShaderProgram
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "ShaderProgram",
     "compile_module",
     "load",
+    "load_one",
     "loads",
     "program_of",
     "resolved_target",

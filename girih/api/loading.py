@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from girih.api.kernel import Program, program_of
+from girih.api.kernel import Kernel, Program, program_of
 from girih.api.shaders import ShaderProgram
 from girih.diagnostics import Diagnostic
 from girih.environment import warn_of_unknown_variables
@@ -50,6 +50,16 @@ def load(
     if is_module(str(fspath(path))):
         return _compile_module(read_bytes(path), str(fspath(path)), target, definitions, checks)
     return _compile(read_source(path), target, definitions, checks, order)
+
+
+def load_one(
+    path: str | PathLike[str], name: str, target: str | None, definitions: Mapping[str, object], *, order: Order
+) -> Kernel:
+    """One kernel of a file in UTF-8, as `load` gives it; the others are checked, but not compiled. Raises as `load`."""
+    resolved = resolve(target, checks=DEFAULT_CHECKS)
+    module, warnings = compile_source(read_source(path), definitions, resolved.row.limits)
+    alone = Module(tuple(function for function in module.functions if function.name == name))
+    return program_of(in_order_of(alone, known_order(order)), resolved, warnings)[name]
 
 
 def loads(

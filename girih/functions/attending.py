@@ -148,7 +148,9 @@ def _plan_of_few(problem: FunctionCall, made: NewArray, factor: float) -> CallPl
     few = settled(array_kernel("attention_few", "attention_few", problem.target, queries=tile,
                                result="f32" if parts > 1 else q.element,
                                keys=min(MOST_KEYS, SCORES // tile), **definitions), library)  # fmt: skip
-    join = settled(array_kernel("attention_few", "attention_join", problem.target, **definitions), library)
+    join = None
+    if parts > 1:
+        join = settled(array_kernel("attention_few", "attention_join", problem.target, **definitions), library)
     views = [_heads(problem, one, sizes) for one, sizes in
              ((q, (heads, queries)), (k, (key_heads, keys)), (v, (key_heads, keys)))]  # fmt: skip
     sums, several = (heads, parts, queries), (heads, parts, queries, headdim)
@@ -160,7 +162,7 @@ def _plan_of_few(problem: FunctionCall, made: NewArray, factor: float) -> CallPl
     def launch(arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         a, b, c = (view(array) for view, array in zip(views, arrays, strict=True))
         logarithms = show_sums(library.empty(sums, "f32", (0, 1, 2)))
-        if parts == 1:
+        if join is None:
             few(factor, a, b, c, logarithms, whole(outs[0]))
             return
         partial = show_parts(library.empty(several, "f32", (0, 1, 2, 3)))

@@ -24,6 +24,8 @@ TURNED = 256
 """The elements along an axis from which arrays of a device are turned before, where columns lie side by side."""
 SHORT = {"softmax": 64, "scan": 64, "layernorm": 48, "rms_norm": 48, "top_k": 32}
 """The elements up to which a column is one value for each work-item of a CPU."""
+SHORT_WIDE = SHORT | {"layernorm": 32}
+"""The same for f64."""
 SHORT_COLUMNS = 64
 """The columns of a work-group then."""
 SHORT_CLASSES = 32
@@ -209,7 +211,7 @@ def short_text(problem: FunctionCall, name: str, taken: AxisOfOperand) -> Any:
 
 def short_kernel(problem: FunctionCall, name: str, x: Operand, length: int, **options: Any) -> Any:
     """The same, for columns of some elements."""
-    if length > SHORT[name] or not is_cpu(problem.target):
+    if length > (SHORT_WIDE if x.element == "f64" else SHORT)[name] or not is_cpu(problem.target):
         return None
     found = array_kernel(name, f"{name}_short", problem.target, type=x.element, lanes=lanes(problem.target, length),
                          columns=SHORT_COLUMNS, **options)  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from girih import kernels
-from girih.api import Kernel, load, resolved_target
+from girih.api import Kernel, load_one, resolved_target
 from girih.functions.libraries import Library
 
 CPU_LANES = (8, 16, 32, 64)
@@ -21,9 +21,9 @@ CPU_LANES = (8, 16, 32, 64)
 
 @lru_cache(maxsize=1024)
 def array_kernel(text: str, function: str, target: str | None, **definitions: Any) -> Kernel:
-    """A kernel of `girih/kernels/arrays`, by its file and its name."""
+    """A kernel of `girih/kernels/arrays`, by its file and its name; others of the file are not compiled."""
     path = Path(kernels.__file__).parent / "arrays" / f"{text}.tl"
-    return load(path, target, definitions, order="C")[function]
+    return load_one(path, function, target, definitions, order="C")
 
 
 @lru_cache(maxsize=1024)
