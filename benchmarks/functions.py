@@ -3,13 +3,14 @@
     python benchmarks/functions.py                      one thread, both orders of memory
     python benchmarks/functions.py --threads 2          with more threads; peers rest between their turns
     python benchmarks/functions.py --only softmax       one function
-    python benchmarks/functions.py --save               also write benchmarks/results/DATE-array-functions.json
+    python benchmarks/functions.py --save               also write benchmarks/results/DATE-array-functions.json, of
+                                                        some functions DATE-array-functions-NAME.json
 
 20 shapes of each function, each in order C and in order F; images in order C and with channels side by side.
 All allocate their result. Functions are called in turns. A ratio is the time of the peer over ours: above 1, girih is
-faster. NumPy has only the product and the scan: what stands for others is the usual expression, without what it would
-cost to write it better; it has no erf, so that `gelu` has it by tanh only. Nothing is asserted but that results are
-right.
+faster. `attention_few` is attention of 1 to 8 queries. NumPy has only the product and the scan: what stands for others
+is the usual expression, without what it would cost to write it better; it has no erf, so that `gelu` has it by tanh
+only. Nothing is asserted but that results are right.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SEED = 20
 SHAPES = 20
 FUNCTIONS = (
     "matmul", "softmax", "layernorm", "rms_norm", "gelu", "gelu_tanh", "scan", "topk", "cross_entropy", "attention",
-    "conv2d",
+    "conv2d", "attention_few",
 )  # fmt: skip
 ORDERS = ("C", "F")
 LAST = "channels last"
@@ -53,7 +54,7 @@ def problems(functions: Sequence[str]) -> Iterator[Problem]:
     source = draw.Random(SEED)
     for name in FUNCTIONS:
         for number in range(SHAPES):
-            type_ = "f32" if name == "attention" else TYPES[number % len(TYPES)]
+            type_ = "f32" if name.startswith("attention") else TYPES[number % len(TYPES)]
             sizes = drawn_sizes(name, source)
             if name in functions:
                 yield from ((name, type_, order, sizes) for order in (("C", LAST) if name == "conv2d" else ORDERS))
@@ -66,6 +67,9 @@ def drawn_sizes(name: str, source: draw.Random) -> tuple[int, ...]:
     if name == "attention":
         heads, keys, headdim = size(source, 1, 16), size(source, 16, 1000), source.choice((32, 64, 64, 128))
         return heads, min(keys, MOST_WORK // (heads * keys * headdim)), keys, headdim
+    if name == "attention_few":
+        heads, keys = size(source, 1, 32), size(source, 16, 4000)
+        return heads, source.choice((1, 1, 1, 2, 4, 8)), keys, source.choice((32, 64, 64, 128))
     if name == "conv2d":
         while True:
             images, channels, filters = size(source, 1, 8), size(source, 1, 512), size(source, 4, 512)
@@ -95,7 +99,8 @@ def calls(problem: Problem, torch: Any) -> Made:
         return np.asarray(made, order=order)  # type: ignore[call-overload]
 
     tables: dict[str, Callable[..., Made]] = {
-        "matmul": products, "attention": attentions, "conv2d": convolutions, "cross_entropy": losses, "topk": largest,
+        "matmul": products, "attention": attentions, "attention_few": attentions, "conv2d": convolutions,
+        "cross_entropy": losses, "topk": largest,
     }  # fmt: skip
     if name in tables:
         return tables[name](array, sizes, torch)
@@ -305,6 +310,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.save:
         where = environment(arguments.threads)
         more = "" if arguments.threads == 1 else f"-{arguments.threads}-threads"
+        more += "".join(f"-{name}" for name in arguments.only or ())
         path = ROOT / "benchmarks" / "results" / f"{where['date']}-array-functions{more}.json"
         path.write_text(json.dumps({"environment": where, "summary": shown, "rows": rows}, indent=1) + "\n", "utf-8")
         print(f"written to {path.relative_to(ROOT)}")
