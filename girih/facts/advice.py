@@ -71,10 +71,13 @@ def _beyond(guilty: Guilty, tensor: Value) -> str | None:
     """The words for an index of one element, or of a member of a group."""
     modes = zip(guilty.index, guilty.shape, strict=False)
     mode = next((k for k, (index, size) in enumerate(modes) if not 0 <= index < size), None)
-    if mode is None or not _is_of(guilty, tensor):
+    if mode is None:
         return None
-    size = f"`size %{tensor.name}[{mode}]`"
+    named = _is_of(guilty, tensor)
+    size = f"`size %{tensor.name}[{mode}]`" if named else str(guilty.shape[mode])
     if guilty.index[mode] < 0:
+        if not named:
+            return "an index does not count from the end: let an `if` keep it from being negative"
         return f"an index does not count from the end: take it from {size}, or let an `if` keep it from being negative"
     return f"let an `if` keep the index below {size}"
 

@@ -252,7 +252,9 @@ def _by(shape: Sequence[int]) -> str:
 def operands_overlap(op: Op, operand: str, result: str) -> FindingWords:
     """The words for an operand of a collective instruction that shares elements with the result; both are fields."""
     mine, other = getattr(op, result).name, getattr(op, operand).name
-    message = f"{op.spec.called}: its result `{result}`, %{mine}, shares elements with `{operand}`, %{other}"
+    named = f", %{mine}," if mine else ""
+    message = f"{op.spec.called}: its result `{result}`{named} shares elements with `{operand}`"
+    message += f", %{other}" if other else ""
     return FindingWords("run.aliasing", message, f"first index ({{}}) of `{result}` of shape ({{}})")
 
 

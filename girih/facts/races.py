@@ -9,9 +9,11 @@ from dataclasses import replace
 
 from girih.analysis.accesses import Place
 from girih.facts.findings import FindingWords
+from girih.ir.core import Region
 from girih.ir.define import Operand
 from girih.lazy_dataclass import dataclass
-from girih.ops.tile.control import Foreach, ForeachTile, Parallel
+from girih.ops.tile.arith import Max, Min
+from girih.ops.tile.control import Foreach, ForeachTile, If, Parallel
 from girih.ops.tile.coopmatrix import CooperativeMatrixStore
 from girih.ops.tile.memory import Load, Scope, Store
 from girih.ops.tile.stored import is_stored_only
@@ -89,7 +91,26 @@ def race_hint(pair: RacingPair) -> str:
             return "nothing orders what a loop does at once; read from other memory than is written to"
         if now.inside is None:
             return f"read in a statement of its own, before; {_order(pair)} between the two orders them"
+    if pair.same_work_group and _in_two_branches(now, earlier):
+        return f"move one of the two behind the `if`; {_order(pair)} between them orders them"
     return _unordered(pair) or f"{_order(pair)} between them orders them"
+
+
+def _in_two_branches(now: Place, earlier: Place) -> bool:
+    """Whether work-items that make one access do not come to the other, for an `if` in a `parallel`."""
+    around = now.around
+    if not isinstance(around, Parallel) or around is not earlier.around:
+        return False
+    return any(
+        _has(one, now) and _has(other, earlier)
+        for op in around.body.walk()
+        if isinstance(op, If) and op.otherwise is not None
+        for one, other in ((op.then, op.otherwise), (op.otherwise, op.then))
+    )
+
+
+def _has(region: Region, place: Place) -> bool:
+    return any(op is place.op for op in region.walk())
 
 
 def _apart(write: Place, pair: RacingPair) -> str:
@@ -99,13 +120,23 @@ def _apart(write: Place, pair: RacingPair) -> str:
         return f"{ways[0]}, or use atomic updates"
     if isinstance(write.op, Store | CooperativeMatrixStore) and not is_stored_only(write.root):
         matrix = "cooperative_matrix_" if isinstance(write.op, CooperativeMatrixStore) else ""
-        add = f"`{matrix}atomic_add{'' if pair.same_work_group else '.device'}`"
+        what, update = _update(write)
+        update = f"`{matrix}{update}{'' if pair.same_work_group else '.device'}`"
         # In a collective region each work-item would add.
         one = "let one work-item in `parallel` use" if write.around is None else "use"
-        ways.append(f"to add to it, {one} {add}")
+        ways.append(f"to {what}, {one} {update}")
     if write.inside is None:
         ways.append(f"to write it once, {_once(write, pair)}")
     return "; ".join(ways)
+
+
+def _update(write: Place) -> tuple[str, str]:
+    """What is done to an element by a write, most likely, and the atomic update that does it."""
+    value = write.op.value if isinstance(write.op, Store) else None
+    maker = next((op for op in write.region.ops if value is not None and value in op.results), None)
+    if isinstance(maker, Max):
+        return "keep the largest", "atomic_max"
+    return ("keep the smallest", "atomic_min") if isinstance(maker, Min) else ("add to it", "atomic_add")
 
 
 def _once(write: Place, pair: RacingPair) -> str:

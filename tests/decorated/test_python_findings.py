@@ -57,7 +57,7 @@ def test_races_are_those_of_the_user(order: str) -> None:
     found = next(f for f in raised.value.findings if f.other is not None and f.other.kind != f.kind)
     assert found.other is not None
     assert found.index == found.other.index == (1, 0)
-    assert found.hint == 'a `gl.barrier("global")` between them orders them'
+    assert found.hint == 'move one of the two behind the `if`; a `gl.barrier("global")` between them orders them'
 
 
 @girih.kernel(subgroup_size=8, work_group_size=(8, 1), target="interpreter")

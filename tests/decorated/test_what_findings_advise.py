@@ -66,6 +66,14 @@ IN_PYTHON: dict[str, tuple[str, str, str, str, Grid, tuple[str, ...]]] = {
         ALL + "    Y[i] = Y[(i + 1) % 32]", "run.race", "Y[i] = Y[(i + 1) % 32]",
         'read in a statement of its own, before; a `gl.barrier("global")` between the two orders them', 1,
         (ALL + '    t = Y[(i + 1) % 32]\n    gl.barrier("global")\n    Y[i] = t',)),
+    "points keep the largest": (
+        EVERY + "    Y[0] = max(Y[0], gl.f32(i))", "run.race", "Y[0] = max(Y[0], gl.f32(i))",
+        "to keep the largest, use `gl.atomic_max`; to write it once, do it behind the loop", 1,
+        (EVERY + "    gl.atomic_max(Y, 0, gl.f32(i))",)),
+    "one branch reads what the other writes": (
+        ALL + f"    if {ONE}:\n        Y[0] = 1.0\n    else:\n        t = Y[0]", "run.race", "Y[0]",
+        'move one of the two behind the `if`; a `gl.barrier("global")` between them orders them', 1,
+        (ALL + f'    if {ONE}:\n        Y[0] = 1.0\n    gl.barrier("global")\n    t = Y[0]',)),
     "local memory without a barrier": (
         SHARED + ALL + "    s[i] = 1.0\n    Y[i] = s[(i + 16) % 32]", "run.race",
         "s[(i + 16) % 32]", 'a `gl.barrier("local")` between them orders them', 1,
@@ -133,6 +141,9 @@ IN_PYTHON: dict[str, tuple[str, str, str, str, Grid, tuple[str, ...]]] = {
     "a member that is not there": (
         "X[0, 0] = G[n + 2][0, 0]", "run.out_of_bounds", "G[n + 2]", "let an `if` keep the index below `len(G)`", 1,
         ("if n + 2 < len(G):\n    X[0, 0] = G[n + 2][0, 0]",)),
+    "an index in a member": (
+        "G[0][n + 4, 0] = 1.0", "run.out_of_bounds", "G[0][n + 4, 0] = 1.0", "let an `if` keep the index below 4", 1,
+        ("if n + 4 < G[0].shape[0]:\n    G[0][n + 4, 0] = 1.0",)),
     "a member that is None": (
         "X[0, 0] = G[n + 1][0, 0]", "run.null", "G[n + 1][0, 0]",
         "pass an array in place of None, or ask `gl.associated` first", 1,
@@ -155,6 +166,11 @@ IN_PYTHON: dict[str, tuple[str, str, str, str, Grid, tuple[str, ...]]] = {
         "T = X[0:16, 0:16]\ngl.gemm(1.0, T, T, 0.0, T)", "run.aliasing", "gl.gemm(1.0, T, T, 0.0, T)",
         "write to other memory, such as that of `gl.local(shape, dtype)`, and copy it with `gl.axpby`", 1,
         ("T = X[0:16, 0:16]\ns = gl.local((16, 16), gl.f32)\ngl.gemm(1.0, T, T, 0.0, s)\ngl.axpby(1.0, s, 0.0, T)",)),
+    "a result that overlaps a view": (
+        "gl.gemm(1.0, X[0:16, 0:16], X[0:16, 0:16], 0.0, X[2:18, 2:18])", "run.aliasing", "",
+        "write to other memory, such as that of `gl.local(shape, dtype)`, and copy it with `gl.axpby`", 1,
+        ("s = gl.local((16, 16), gl.f32)\ngl.gemm(1.0, X[0:16, 0:16], X[0:16, 0:16], 0.0, s)\n"
+         "gl.axpby(1.0, s, 0.0, X[2:18, 2:18])",)),
     "a division by zero": (
         EVERY + "    N[i] = N[i] // z", "run.division_by_zero", "N[i] // z",
         "divide in an `if` that the divisor is not 0, or choose another divisor there, with "
@@ -392,7 +408,7 @@ def test_what_a_kernel_in_python_is_told_makes_it_right(name: str) -> None:
     packed = code != "run.fuse"
     found = found_in(in_python(wrong), grid, packed=packed)
     judge(found, code, marked, hint)
-    assert not any("%" in (f.hint or "") for f in found)
+    assert not any("%" in (f.hint or "") or " it," in f.message for f in found)
     for body in right:
         assert [str(f) for f in found_in(in_python(body), grid, packed=packed)] == []
 

@@ -31,6 +31,8 @@ from tools.pages import spellings
         ("tensor: memref<bf16x?x?x8,strided<1,?,?>,local>", "tensor: gl.Array[gl.bf16, Literal[3]]"),
         ("found: type(value) is index, element_type(tensor) is f32",
          "found: the type of `value` is index, the element type of `tensor` is f32"),
+        ("`cooperative_matrix_load.row_blocked_interleaved` outside %A", "`gl.load_blocked_interleaved` outside `A`"),
+        ("`tensor_copy_reduce.add` through %T", "`gl.tensor_copy_reduce` through `T`"),
         ("%A is a view or a parameter, `alpha` is not", "`A` is a view or a parameter, `alpha` is not"),
     ],
 )  # fmt: skip
