@@ -7,6 +7,7 @@ write memory for LLVM. Names in docstrings are sections of the PTX ISA.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from girih.back.llvm.emit.text import Val, integer
 from girih.back.llvm.emit.writer import Writer
@@ -17,6 +18,9 @@ WARPGROUP = 128
 
 _TOGETHER = " convergent nounwind"
 _ALONE = " nounwind"
+
+_MANY = 16
+"""So many results of one instruction have a type with a name: LLVM reads its text for each result otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,22 @@ class TilePtx:
         self, text: str, types: Sequence[str], constraints: Sequence[str], operands: Sequence[Val]
     ) -> list[Val]:
         """The results, of some types, of an instruction that the threads of a warpgroup execute together."""
-        result = types[0] if len(types) == 1 else f"{{ {', '.join(types)} }}"
+        result = types[0] if len(types) == 1 else self._together(types)
         listed, where = ", ".join(map(str, operands)), ",".join([*constraints, "~{memory}"])
         held = self.w.effect(result, f'call {result} asm sideeffect "{text}", "{where}"({listed}){_TOGETHER}')
         if len(types) == 1:
             return [held]
         return [self.w.field(held, number, type) for number, type in enumerate(types)]
+
+    def _together(self, types: Sequence[str]) -> str:
+        """The type of several results; of many it has a name, as it stands in a line for each of them."""
+        written = f"{{ {', '.join(types)} }}"
+        if len(types) < _MANY:
+            return written
+        globals = self.w.module.globals
+        name = "%girih." + "".join(f"{len(list(same))}.{type}." for type, same in groupby(types))
+        globals.setdefault(name, f"{name} = type {written}")
+        return name
 
     # --- who, and how many registers -----------------------------------------------------
 
