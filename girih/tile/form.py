@@ -300,7 +300,7 @@ class Verify(TileStep):
     """Check that the tile of a load or store lies in its memory, as the language demands; otherwise note a finding.
 
     Nobody ends because of it: the copy engine and checked stores leave out what lies outside. It is there only where
-    checks are asked for, and executed by one thread.
+    checks are asked for, and executed by one thread, so that others do not have a scalar that it computes.
     """
 
     op: Op

@@ -114,12 +114,17 @@ class ProducerRun(RoleRun):
         self.cta.shared.write(tile, begin + tile.offset, matrix, mark)
 
     def _verify(self, op: Op) -> None:
-        """Find what is wrong with an access, or with a view."""
+        """Find what is wrong with an access, or with a scalar, which is computed by another step."""
         with finding(self.machine, self.cta.launch.findings):
             if isinstance(op, Loads | Stores):
                 accessed(self.machine, op)
-            else:
-                self.execute(op)
+                return
+            env = self.machine.env
+            before = {value: env.pop(value) for value in op.results if value in env}
+            self.execute(op)
+            for value in op.results:
+                env.pop(value, None)
+            env.update(before)
 
 
 def _load(cta: CtaRun, map_: EncodedMap, coordinates: list[int], address: int, mark: int, group: int) -> None:
