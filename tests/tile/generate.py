@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 DTYPES: dict[str, Any] = {
     "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i8": np.int8, "f8e4m3": ml_dtypes.float8_e4m3fn, "f32": np.float32,
-    "i32": np.int32,
+    "i32": np.int32, "f64": np.float64,
 }  # fmt: skip
 LARGEST_INPUT = 2
 _EXACT = 2.0**24
@@ -66,7 +66,12 @@ class TileText:
 
     def fresh(self) -> list[Any]:
         """The arguments, those that are written copied."""
-        return [one.copy(order="K") if name in self.written else one for name, one in self.arguments.items()]
+        return [_fresh(one) if name in self.written else one for name, one in self.arguments.items()]
+
+
+def _fresh(one: Any) -> Any:
+    """An array, or a group of arrays, copied."""
+    return [_fresh(member) for member in one] if isinstance(one, list) else one.copy(order="K")
 
 
 LOOP_HINTS = ("", "", " attributes {stages=3}", "", " attributes {pipeline=false}", "", " attributes {stages=1}")
@@ -145,13 +150,46 @@ class Sizes:
     type: str
     sum: str
     odd: bool
+    grouped: bool = False
+    """Whether the matrices of batches are members of groups, each of its own size."""
+
+    @property
+    def by_threads(self) -> bool:
+        """Whether threads compute the products."""
+        return self.type == self.sum
 
 
 def program(seed: int) -> TileText:
     """The program of a seed."""
     w = Writer(random.Random(seed))
-    sizes = _sizes(w.source)
-    body = _attention if w.chance(0.35) and sizes.sum == "f32" and sizes.type in ("bf16", "f16") else _products
+    return _written(w, _sizes(w.source))
+
+
+def program_by_threads(seed: int) -> TileText:
+    """The program of a seed whose products threads compute: of f64, and of f32 and i32 as they are."""
+    w = Writer(random.Random(seed))
+    sizes, type = _sizes(w.source), w.source.choice(["f32", "f64", "i32"])
+    rows, columns = w.source.choice([(64, 32), (64, 64), (128, 32), (128, 64)])
+    depth = w.source.choice([16, 32] if type == "f64" else [32, 64])
+    m, n = min(sizes.m, 2 * rows), min(sizes.n, 2 * columns)
+    return _written(
+        w, replace(sizes, type=type, sum=type, rows=rows, columns=columns, depth=depth, m=m, n=n, k=min(sizes.k, 96))
+    )
+
+
+def program_of_groups(seed: int) -> TileText:
+    """The program of a seed whose matrices are members of groups, each of its own size."""
+    w = Writer(random.Random(seed))
+    return _written(w, replace(_sizes(w.source), batches=w.source.choice([2, 3]), grouped=True, odd=True))
+
+
+def _written(w: Writer, sizes: Sizes) -> TileText:
+    """The program of some sizes."""
+    body = (
+        _attention
+        if w.chance(0.35) and not sizes.grouped and sizes.sum == "f32" and sizes.type in ("bf16", "f16")
+        else _products
+    )
     body(w, sizes)
     parameters = ", ".join(w.parameters)
     attributes = "attributes {subgroup_size=32, work_group_size=[128, 1]}"
@@ -215,12 +253,24 @@ def _matrix_argument(
             inner, outer = (w.scalar(f"size {memref}[{mode}] : index") for mode in (0, 1))
             layout = w.scalar(f"fuse {memref}[0, 1] : memref<{component}x?>"), outer, inner
         return Source(memref, turned, checked, component, layout)
+    if sizes.grouped:
+        w.parameters.append(f"%{name}: group<memref<{component}x?x?> x ?>")
+        w.arguments[name] = [_input(w, component, _member(m, z), _member(n, z)) for z in range(sizes.batches)]
+        w.written += [name] if result else []
+        z = w.scalar("group_id.z : index")
+        memref = w.scalar(f"load %{name}[{z}] : memref<{component}x?x?>")
+        return Source(memref, turned, checked, component)
     array = _input(w, component, m, n, sizes.batches)
     whole = w.array(name, f"memref<{component}x?x?x?>", array, result=result)
     rows, columns = w.scalar(f"size {whole}[0] : index"), w.scalar(f"size {whole}[1] : index")
     z = w.scalar("group_id.z : index")
     memref = w.scalar(f"subview {whole}[0:{rows}, 0:{columns}, {z}] : memref<{component}x?x?>")
     return Source(memref, turned, checked, component)
+
+
+def _member(size: int, z: int) -> int:
+    """A size of the member of a group with a number: that of all is the same where that of the first one is."""
+    return max(1, size * (5 - 2 * z) // 5 + z) if size and z else size
 
 
 def _loaded(w: Writer, source: Source, row: str, column: str, shape: tuple[int, int], use: str) -> str:
@@ -285,7 +335,7 @@ def _changed(w: Writer, one: Matrix, row: str, column: str) -> Matrix:
             word = w.source.choice(["add", "sub", "max", "min"])
             return w.made(f"{word} {one.name}, {one.name}", one, most=2 * one.most)
         case 2:
-            number = w.scalar(f"constant {'3 : i32' if integer else '0.5 : f32'}")
+            number = w.scalar(f"constant {'3 : i32' if integer else f'0.5 : {one.component}'}")
             unit = one.unit if integer else one.unit / 2
             return w.made(f"cooperative_matrix_scale {number}, {one.name}", one, most=3 * one.most, unit=unit)
         case 3:
@@ -384,13 +434,16 @@ def _fills_registers(sizes: Sizes) -> bool:
 def _products(w: Writer, sizes: Sizes) -> None:
     """Products of tiles in a loop or two, then some work on their sums, then stores."""
     narrow = sizes.type in ("i8", "f8e4m3")
+    # All right factors that threads read have their neighbours along one mode.
+    turned = False if narrow else w.chance(0.5) if sizes.by_threads else None
     left = _matrix_argument(w, sizes, "A", sizes.type, (sizes.m, sizes.k), transposed=True if narrow else None)
     rights = [
-        _matrix_argument(w, sizes, name, sizes.type, (sizes.k, sizes.n), transposed=False if narrow else None)
+        _matrix_argument(w, sizes, name, sizes.type, (sizes.k, sizes.n), transposed=turned)
         for name in w.source.choice([("B",), ("B",), ("B", "D")][: 2 if _fills_registers(sizes) else 3])
     ]
     row, column = _place(w, sizes)
-    size = w.scalar(f"size %A[{0 if left.transposed else 1}] : index")
+    whole = left.memref if sizes.grouped else "%A"
+    size = w.scalar(f"size {whole}[{0 if left.transposed else 1}] : index")
     begin, end = _bounds(w, sizes, row, size)
     sums = [_constant(w, sizes.sum, sizes.rows, sizes.columns, 0) for _ in rights]
 
@@ -401,7 +454,7 @@ def _products(w: Writer, sizes: Sizes) -> None:
         way = w.source.choice([_in_a_branch, _in_a_loop, _as_it_is, _as_it_is, _as_it_is])
         sums = way(w, row, sums, loop)
     result = sums[0]
-    if len(sums) == 1 and not narrow and sizes.columns % 16 == 0 and w.chance(0.2):
+    if len(sums) == 1 and not narrow and not sizes.by_threads and sizes.columns % 16 == 0 and w.chance(0.2):
         result = _chained(w, sizes, result, (row, column))
     for other in sums[1:]:
         result = _joined(w, _worked(w, result, row, column, 1), _worked(w, other, row, column, 1))
@@ -515,7 +568,9 @@ def _finish(w: Writer, sizes: Sizes, result: Matrix, row: str, column: str) -> N
     result = _worked(w, result, row, column, 3)
     if w.chance(0.25):
         result = _chosen(w, result, row, column, w.index(sizes.rows))
-    out = w.source.choice(["i32", "i8"] if sizes.sum == "i32" else ["bf16", "f16", "f32"])
+    out = w.source.choice(
+        ["i32", "i8"] if sizes.sum == "i32" else ["bf16", "f16", "f32"] if sizes.sum == "f32" else ["f64", "f32"]
+    )
     target = _matrix_argument(w, sizes, "C", out, (sizes.m, sizes.n), result=True)
     if w.chance(0.25):
         result = _joined(w, result, _one_row(w, sizes, column, result.component))
@@ -524,7 +579,8 @@ def _finish(w: Writer, sizes: Sizes, result: Matrix, row: str, column: str) -> N
         more = Matrix(_loaded(w, added, row, column, (sizes.rows, sizes.columns), "acc"), out, sizes.rows,
                       sizes.columns, LARGEST_INPUT, 1.0)  # fmt: skip
         result = _joined(w, result, _cast(w, more, result.component))
-    if w.chance(0.3):
+    # What is loaded from a member of a group is not stored into one: both could be the same array.
+    if not sizes.grouped and w.chance(0.3):
         old = Matrix(_loaded(w, target, row, column, (sizes.rows, sizes.columns), "acc"), out, sizes.rows,
                      sizes.columns, LARGEST_INPUT, 1.0)  # fmt: skip
         result = _joined(w, result, _cast(w, old, result.component))
@@ -537,7 +593,9 @@ def _finish(w: Writer, sizes: Sizes, result: Matrix, row: str, column: str) -> N
 
 def _one_row(w: Writer, sizes: Sizes, column: str, component: str) -> Matrix:
     """A matrix of one row, which stands for all: of numbers in memory, or of their squares."""
-    source = _matrix_argument(w, replace(sizes, batches=1), "X", component, (1, sizes.n), transposed=False)
+    source = _matrix_argument(
+        w, replace(sizes, batches=1, grouped=False), "X", component, (1, sizes.n), transposed=False
+    )
     name = _loaded(w, source, "%zero", column, (1, sizes.columns), "acc")
     return _worked(w, Matrix(name, component, 1, sizes.columns, LARGEST_INPUT, 1.0), "%zero", column, 1, rows=False)
 
