@@ -1,4 +1,4 @@
-"""Measure `girih.functions` against NumPy and torch on shapes that nobody tuned for: they were drawn by a fixed seed.
+"""Measure `girih.functions` against NumPy and torch on shapes that were drawn by a fixed seed.
 
     python benchmarks/functions.py                      one thread, both orders of memory
     python benchmarks/functions.py --threads 2          with more threads; peers rest between their turns
