@@ -1,7 +1,7 @@
 """Memory: local arrays, views, atomic accesses (003 "Alloca", "Subview", "Expand", "Fuse", "Atomic load", ...).
 
 Elements are loaded and stored with brackets: `x = A[i, j]`, `A[i, j] = x`. A slice `A[i : i + 32, :]` is a view, whose
-length is a constant.
+length is a constant; its indices count from its begin and lie within it.
 """
 
 from __future__ import annotations

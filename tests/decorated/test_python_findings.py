@@ -154,3 +154,73 @@ def test_remarks_are_those_of_the_user() -> None:
     half(X)
     (remark,) = (r for r in half.variant(X).remarks if r.code == "run.untouched")
     assert remark.message == "no work-group wrote 6 of 12 elements of `X`, the first at index (2, 0) of shape (4, 3)"
+
+
+def in_views(target: str) -> girih.PythonKernel:
+    """A kernel that goes through views: a part of a column, and a tile of a tile."""
+
+    @girih.kernel(target=target, subgroup_size=8, work_group_size=(8, 1))
+    def kernel(X: gl.Matrix[gl.f32], i: gl.index, j: gl.index) -> None:
+        X[4:8, 3][i] = 1.0
+        with gl.parallel():
+            tile = X[8:24, 0:16]
+            tile[j : j + 8, 0:8] = gl.full((8, 8), 2.0, gl.f32)
+
+    return kernel
+
+
+OUTSIDE_OF_VIEWS = [
+    ((4, 0), (4,), (4,)), ((-1, 0), (-1,), (4,)), ((0, 9), (16, 0), (16, 16)), ((0, -1), (-1, 0), (16, 16)),
+]  # fmt: skip
+"""Numbers for the kernel, and what is found: an index and the shape of the view, all of it inside of the array."""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize("order", "CF")
+def test_an_index_of_a_view_counts_within_it(order: Literal["C", "F"], target: str) -> None:
+    X = np.zeros((32, 24), np.float32, order=order)
+    kernel = in_views(target)
+    kernel(X, 3, 8)
+    expected = np.zeros_like(X)
+    expected[7, 3] = 1
+    expected[16:24, 0:8] = 2
+    assert np.array_equal(X, expected)
+    for numbers, index, shape in OUTSIDE_OF_VIEWS:
+        with pytest.raises(girih.KernelError) as raised:
+            kernel(X, *numbers)
+        (found,) = raised.value.findings
+        assert (found.code, found.index, found.shape) == ("run.out_of_bounds", index, shape)
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_a_known_index_behind_a_view_is_found(target: str) -> None:
+    @girih.kernel(target=target)
+    def kernel(X: gl.Vector[gl.f32]) -> None:
+        X[2:6][4] = 1.0
+
+    with pytest.raises(girih.KernelError, match=r"index \(4\) of shape \(4\)"):
+        kernel(np.zeros(8, np.float32))
+
+
+def test_tiles_of_a_part_of_checked_memory_reach_over_its_edge() -> None:
+    X, Y = np.ones((20, 8), np.float32), np.zeros((32, 8), np.float32)
+
+    @girih.kernel(subgroup_size=8, work_group_size=(8, 1))
+    def kernel(X: gl.Matrix[gl.f32], Y: gl.Matrix[gl.f32], i: gl.index) -> None:
+        with gl.parallel():
+            rows = gl.checked(X)[8:40, :]
+            Y[0:16, 0:8] = gl.load(rows[i : i + 16, 0:8])
+
+    kernel(X, Y, 4)
+    assert Y.sum() == 8 * 8
+
+
+def test_indices_that_cannot_leave_a_view_need_none() -> None:
+    @girih.kernel
+    def kernel(X: gl.Matrix[gl.f32], i: gl.index) -> None:
+        row, rest, part = X[i, :], X[2:, 1], X[4:8, :]
+        row[i] = rest[3] + part[3, i]
+
+    kernel(np.zeros((8, 8), np.float32), 1)
+    (variant,) = kernel.variants.values()
+    assert "subview" not in variant.text

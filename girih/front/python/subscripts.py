@@ -220,12 +220,21 @@ class Subscripts(Expressions):
             axes = f"{len(kept)} {'axis' if len(kept) == 1 else 'axes'}"
             self.fail("index", f"the array has {axes}, found {len(places)} indices", self.span(node.slice),
                       "write one index or slice for each axis, or annotate the parameter with its rank")  # fmt: skip
+        found = [self._place(base, axis, place, node.value) for axis, place in zip(kept, places, strict=False)]
+        if any(_may_leave(base, axis, *place) for axis, place in zip(kept, found, strict=False)):
+            base = self.part(self._view_of(base), base.span)
+            kept = list(range(len(kept)))
         offsets, sizes, dropped = list(base.offsets), list(base.sizes), list(base.dropped)
-        for axis, place in zip(kept, places, strict=False):
-            offset, size, dropped[axis] = self._place(base, axis, place, node.value)
+        for axis, place, (offset, size, dropped[axis]) in zip(kept, places, found, strict=False):
             offsets[axis] = self._shifted(base.offsets[axis], offset, self.span(place))
             sizes[axis] = size
         return Part(base.memory, tuple(offsets), tuple(sizes), tuple(dropped), span)
+
+    def _view_of(self, part: Part) -> Memory:
+        """The subview of a slice, one for all its uses that follow in a region."""
+        key = ("view", part.memory.value, part.offsets, part.sizes, part.dropped)
+        value = self.once(key, lambda: (self.subview(part).value,))
+        return Memory(value, _left_of(part))
 
     def _no_elements_hint(self, owner: Operand, node: ast.expr) -> str | None:
         if isinstance(owner, Runtime) and isinstance(owner.type, CoopMatrix):
@@ -395,6 +404,25 @@ class Subscripts(Expressions):
                       span, None, ((part.span, "the view"), (at, "the matrix")))  # fmt: skip
         self.add("cooperative_matrix_store", span=span, uses={"matrix": (at,), "memory": (part.span,)}, matrix=matrix,
                  checked=check or checks(memory), **place)  # fmt: skip
+
+
+def _left_of(part: Part) -> tuple[int, ...]:
+    """The axes of the subview of a slice, by modes."""
+    kept = [axis for axis in part.memory.axes if not part.dropped[axis]]
+    return tuple(sorted(kept).index(axis) for axis in kept)
+
+
+def _may_leave(base: Part, axis: int, offset: Index, size: int | None, is_index: bool) -> bool:
+    """Whether an index or a slice of an axis may lie outside of a slice, and yet in its memory.
+
+    What `gl.checked` memory has outside is for tiles to reach over, also from a slice.
+    """
+    limit, memory = base.sizes[axis], base.memory
+    if memory.checked or (base.offsets[axis] == 0 and limit == memory.sizes[axis]):
+        return False
+    if not isinstance(offset, int):
+        return True
+    return limit is not None and offset + (1 if is_index else size or 0) > limit
 
 
 def _from_the_end(name: str, axis: int, what: str, distance: int) -> str:
